@@ -1,4 +1,4 @@
-import type { App } from '#core/platform/platform.ts';
+import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import { clientTexts, curlText } from '#core/client/client-texts.ts';
 import { placeholdersIn } from '#core/lib/text/command-text.ts';
 import { activeSnapshot } from '#core/versions/deployment.ts';
@@ -15,7 +15,7 @@ const CALL = {
 };
 
 /** What a person needs after the start: where the UI is, where the MCP server is, and what to paste. */
-export async function printBanner(app: App, port: number, write: (text: string) => void): Promise<void> {
+export async function printBanner(app: ControlPlane, port: number, write: (text: string) => void): Promise<void> {
   const url = app.env.SVC_PUBLIC_URL ?? `http://127.0.0.1:${port}`;
   const active = await activeSnapshot(app);
   const lines = ['', `  Admin UI    ${url}`, `  For agents  ${url}/agent-mcp/  (create a token under Agent access)`];

@@ -1,4 +1,4 @@
-import type { App } from '#core/platform/platform.ts';
+import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import type { RawInput } from '#core/contract/index.ts';
 import { run } from '#core/control-plane/run.ts';
 import { systemCall } from '#core/context/context.ts';
@@ -16,7 +16,7 @@ const SPREADSHEETS = 'spreadsheets';
  * An empty dev installation gets a sample shop in SQLite with four tools, two resources and a prompt, and, where DuckDB is installed, a
  * folder of spreadsheets with one tool. The host listens on loopback only. Answers whether there is a demo that was never deployed.
  */
-export async function createDemo(app: App): Promise<boolean> {
+export async function createDemo(app: ControlPlane): Promise<boolean> {
   const { connections } = app.store.tables;
   const existing = await app.store.db.select({ name: connections.name }).from(connections).limit(3);
   // A demo whose first deploy was refused is deployed at the next start.
@@ -28,12 +28,13 @@ export async function createDemo(app: App): Promise<boolean> {
   return true;
 }
 
-export const deployDemo = (app: App) => run(knowingSpreadsheets(app), 'deploy.run', { note: 'The demo' }, systemCall('demo'));
+export const deployDemo = (app: ControlPlane) =>
+  run(knowingSpreadsheets(app), 'deploy.run', { note: 'The demo' }, systemCall('demo'));
 
 /** The same app, which need not ask DuckDB about the spreadsheets: its program starts with the first call, not with the product. */
-function knowingSpreadsheets(app: App): App {
+function knowingSpreadsheets(app: ControlPlane): ControlPlane {
   const { sources } = app;
-  const of: App['sources']['of'] = async (row) => {
+  const of: ControlPlane['sources']['of'] = async (row) => {
     const source = await sources.of(row);
     if (row.db_type !== FOLDER_TYPE || row.database !== SAMPLE_FOLDER) return source;
     return { ...source, describeAll: async (statements) => statements.map(({ types }) => describeExpenses(types.length)) };
@@ -41,7 +42,7 @@ function knowingSpreadsheets(app: App): App {
   return { ...app, sources: { ...sources, of } };
 }
 
-async function createShopDemo(app: App): Promise<void> {
+async function createShopDemo(app: ControlPlane): Promise<void> {
   createShop(app.env.SVC_SQLITE_DIR);
   const call = systemCall('demo');
   const { id } = await run(app, 'connections.create', { name: SHOP, db_type: 'sqlite', database: SHOP_FILE }, call);
@@ -50,7 +51,7 @@ async function createShopDemo(app: App): Promise<void> {
   await run(app, 'prompts.create', { ...PROMPT, connection_id: id }, call);
 }
 
-async function createSpreadsheets(app: App): Promise<void> {
+async function createSpreadsheets(app: ControlPlane): Promise<void> {
   if ((await engineOf(FOLDER_TYPE).isInstalled?.()) === false) return;
   createSampleFiles(app.env.SVC_SQLITE_DIR);
   const call = systemCall('demo');

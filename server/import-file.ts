@@ -1,5 +1,5 @@
+import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import { readFile } from 'node:fs/promises';
-import type { App } from '#core/platform/platform.ts';
 import type { RawInput } from '#core/contract/index.ts';
 import { EnvError } from '#core/process/env.ts';
 import { AppError } from '#core/errors.ts';
@@ -7,7 +7,7 @@ import { run } from '#core/control-plane/run.ts';
 import { systemCall } from '#core/context/context.ts';
 
 /** Applies the export that `SVC_IMPORT_FILE` names: what exists stays. Throws EnvError with every fault of the file. */
-export async function importFile(app: App): Promise<void> {
+export async function importFile(app: ControlPlane): Promise<void> {
   const { SVC_IMPORT_FILE: file } = app.env;
   if (file === null) return;
   const input = await readExport(file);
@@ -27,7 +27,7 @@ export async function importFile(app: App): Promise<void> {
   for (const { connection, fields } of needs_secrets) app.log.warning('connection needs its secrets', { connection, fields });
 }
 
-const importOnce = (app: App, input: RawInput<'transfer.import'>) =>
+const importOnce = (app: ControlPlane, input: RawInput<'transfer.import'>) =>
   run(app, 'transfer.import', { ...input, mode: 'merge', dry_run: false, include_server_config: false }, systemCall('start'));
 
 async function readExport(file: string): Promise<RawInput<'transfer.import'>> {

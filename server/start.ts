@@ -1,4 +1,5 @@
-import { createApp, type App } from '#core/platform/platform.ts';
+import type { ControlPlane } from '#core/control-plane/control-plane.ts';
+import { createControlPlane } from '#core/control-plane/control-plane.ts';
 import { databaseUrl, openStore } from '#core/store/open.ts';
 import { IDLE_SECONDS } from '#core/edge/body.ts';
 import { type Env, redisUrl } from '#core/process/env.ts';
@@ -38,7 +39,7 @@ import { createHttps } from './tls/https.ts';
 import { keepCertificate, type KeeperOptions } from './tls/keeper.ts';
 
 export interface RunningServer {
-  readonly app: App;
+  readonly app: ControlPlane;
   /** The port that is listened on. */
   readonly port: number;
   /** The port of HTTPS, while it is listened on. */
@@ -59,7 +60,7 @@ export interface StartOptions {
 export async function startServer(env: Env, log: Log, options: StartOptions = {}): Promise<RunningServer> {
   const { idle_seconds = IDLE_SECONDS, clock = () => new Date(), certificates, password_work } = options;
   const store = await openStore(databaseUrl(env), log);
-  const app = await createApp({
+  const app = await createControlPlane({
     env,
     store,
     kv: openKv(env, log),
@@ -136,7 +137,7 @@ function openKv(env: Env, log: Log): Kv {
 }
 
 /** `SVC_ADMIN_USERNAME` and `SVC_ADMIN_PASSWORD` make the owner when there is no person yet. */
-async function createFirstAdmin(app: App): Promise<void> {
+async function createFirstAdmin(app: ControlPlane): Promise<void> {
   const { SVC_ADMIN_USERNAME: username, SVC_ADMIN_PASSWORD: password } = app.env;
   if (username === null || password === null) return;
   const context = { app, actor: SYSTEM, ip: null, user_agent: null, request_id: 'start' };

@@ -1,3 +1,7 @@
+import type { AgentToolsApp } from '#core/agent-tools/app.ts';
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithProviders } from '#core/identity/providers/metadata.ts';
+import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
 import { and, desc, eq } from 'drizzle-orm';
 import type { Deleted, VariablesResult } from '#core/contract/agent-tools.ts';
 import { byPlural, ENTITIES, ENTITY_KINDS, type EntityKind, FROZEN_KINDS, OWNED_KINDS } from '#core/contract/entities.ts';
@@ -47,7 +51,7 @@ const deletions = Object.fromEntries(
   ]),
 ) as unknown as Pick<Handlers, `agent.delete_${EntityKind}`>;
 
-export const agentToolHandlers: Pick<Handlers, AgentOnly> = {
+export const agentToolHandlers: Pick<Handlers<AgentToolsApp>, AgentOnly> = {
   'agent.list_tables': async (context, input) => {
     const { items, total } = await schemaHandlers['schema.tables'](context, input);
     return { tables: items, total };
@@ -151,7 +155,7 @@ type Drafts = Readonly<Record<string, VariableDraft>>;
 
 /** Reads, changes and writes as one: a change in between makes it begin again. */
 const changeVariables = (
-  context: Context,
+  context: Context<WithSources & WithProviders & WithSnapshots>,
   { version: expected, dry_run }: { readonly version?: number | undefined; readonly dry_run: boolean },
   change: (stored: Drafts) => Drafts,
 ): Promise<VariablesResult> =>

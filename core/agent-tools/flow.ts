@@ -1,3 +1,4 @@
+import type { AgentToolsApp } from '#core/agent-tools/app.ts';
 import { asc } from 'drizzle-orm';
 import { byPlural, ENTITIES, FROZEN_KINDS, type FrozenKind, OWNED_KINDS, type Plural } from '#core/contract/entities.ts';
 import { FlowLayout } from '#core/contract/flow.ts';
@@ -7,7 +8,7 @@ import { holdsOf } from '#snapshots/format/toolsets.ts';
 import { readSettings } from '#core/settings/settings.ts';
 import { deployHandlers } from '#core/deploy/deploys.ts';
 
-export const flowHandlers: Pick<Handlers, 'flow.layout' | 'flow.toolsets'> = {
+export const flowHandlers: Pick<Handlers<AgentToolsApp>, 'flow.layout' | 'flow.toolsets'> = {
   'flow.layout': async (context) => {
     const [read, state, { settings }] = await Promise.all([
       readEntities(context),

@@ -6,7 +6,8 @@ import type { Stored } from '#core/store/entity-table.ts';
 import type { StoredSettings } from '#core/settings/settings.ts';
 import type { ConnectionRow } from '#core/sources/source-pool.ts';
 import type { ProgressNote } from '#core/platform/progress.ts';
-import type { App } from '#core/platform/platform.ts';
+import type { Platform } from '#core/platform/platform.ts';
+import type { WithSources } from '#core/sources/source-pool.ts';
 import type { Input, OperationName, Output, RawInput } from '#core/contract/index.ts';
 
 /** The id of a new record; that of a proposed one is the same whenever the proposal is tried, and when it is approved. */
@@ -99,16 +100,16 @@ export interface Change {
 }
 
 /** What a handler gets. */
-export interface Context extends Call {
-  readonly app: App;
+export interface Context<A extends Platform = WithSources> extends Call {
+  readonly app: A;
   /** For what runs operations itself. */
   readonly door?: Door;
   /** What is written belongs to this: history names its action and batch. */
   readonly change?: Change;
 }
 
-export type Handlers = {
-  readonly [N in OperationName]: (context: Context, input: Input<N>) => Promise<Output<N>> | Output<N>;
+export type Handlers<A extends Platform = WithSources> = {
+  readonly [N in OperationName]: (context: Context<A>, input: Input<N>) => Promise<Output<N>> | Output<N>;
 };
 
 /** The product itself acting: the demo, imports at start. */
@@ -120,5 +121,5 @@ export const systemCall = (request_id: string): Call => ({ actor: SYSTEM, ip: nu
 export interface Door {
   readonly run: <N extends OperationName>(app: App, name: N, input: RawInput<N>, call: Call) => Promise<Output<N>>;
   /** Without asking who may: the input was parsed, and its caller was let in before. */
-  readonly perform: (app: App, name: OperationName, given: Readonly<Record<string, unknown>>, call: Call) => Promise<unknown>;
+  readonly perform: (app: never, name: OperationName, given: Readonly<Record<string, unknown>>, call: Call) => Promise<unknown>;
 }

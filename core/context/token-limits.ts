@@ -1,6 +1,6 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { and, eq, inArray, max, ne } from 'drizzle-orm';
 import * as v from 'valibot';
-import type { App } from '#core/platform/platform.ts';
 import { TOKEN_SETTINGS } from '#core/contract/settings/config.ts';
 import type { EntityKind } from '#core/contract/entities.ts';
 import { ConnectionDraft, MASK } from '#core/contract/definitions/connections.ts';
@@ -219,12 +219,12 @@ async function knownOf<T>(
 }
 
 /** A record as it was when it went: deleting first is no way round, and does not stand in the way of what was allowed. */
-export const lastState = async <K extends EntityKind>({ store }: App, kind: K, id: string): Promise<RowOf<K> | null> =>
+export const lastState = async <K extends EntityKind>({ store }: Platform, kind: K, id: string): Promise<RowOf<K> | null> =>
   ((await lastStates(store, kind, 'entity_id', [id])).get(id) ?? null) as RowOf<K> | null;
 
 /** Records as their last change left them, or as they were when they were deleted. @param by what `keys` are. */
 async function lastStates(
-  { db, tables: { history } }: App['store'],
+  { db, tables: { history } }: Platform['store'],
   entity_type: EntityType,
   by: 'entity_id' | 'entity_name',
   keys: readonly string[],

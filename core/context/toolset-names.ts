@@ -1,4 +1,4 @@
-import type { App } from '#core/platform/platform.ts';
+import type { Platform } from '#core/platform/platform.ts';
 import { invalidField } from '#core/errors.ts';
 import type { Context } from './context.ts';
 import type { Db } from '#core/store/store.ts';
@@ -19,7 +19,7 @@ export async function refuseUnknownToolsets(
 
 /** The names that no toolset has and that were not there before. */
 export async function unknownToolsets(
-  { store }: App,
+  { store }: Platform,
   names: readonly string[] | null,
   known: readonly string[] | null,
   tx: Db = store.db,

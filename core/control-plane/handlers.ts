@@ -1,3 +1,4 @@
+import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import { bulkHandlers } from '#core/definitions/many/bulk.ts';
 import type { Handlers } from '#core/context/context.ts';
 import { agentActivityHandlers } from '#core/observe/agent-activity.ts';
@@ -60,7 +61,7 @@ import { transferHandlers } from '#core/transfer/transfer.ts';
 import { twoFactorHandlers } from '#core/identity/two-factor.ts';
 
 /** The handler of every operation. */
-export const handlers: Handlers = withFindings({
+export const handlers: Handlers<ControlPlane> = withFindings({
   ...authHandlers,
   ...twoFactorHandlers,
   ...providerHandlers,

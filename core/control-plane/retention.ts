@@ -1,8 +1,8 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { forgetCredentials } from '#core/identity/agent-credentials.ts';
 import { forgetEvents } from '#core/observe/notices/event-handlers.ts';
 import { forgetDeliveries } from '#core/observe/notices/send.ts';
 import * as usage from '#core/observe/retention/usage-retention.ts';
-import type { App } from '#core/platform/platform.ts';
 import { forgetClosed } from '#core/proposals/rows.ts';
 
 const OTHERS: usage.Forgetters = {
@@ -11,7 +11,7 @@ const OTHERS: usage.Forgetters = {
 };
 
 /** What every room keeps only for a time, forgotten together. @returns the number of request logs that went, null when another server was first. */
-export const forgetOld = (app: App, most_logs?: number): Promise<number | null> => usage.forgetUsage(app, OTHERS, most_logs);
+export const forgetOld = (app: Platform, most_logs?: number): Promise<number | null> => usage.forgetUsage(app, OTHERS, most_logs);
 
 /** Forgets at once and whenever it is due, on one server at a time. @returns a function that ends it. */
-export const keepForgetting = (app: App, look_ms?: number): (() => void) => usage.keepForgetting(app, OTHERS, look_ms);
+export const keepForgetting = (app: Platform, look_ms?: number): (() => void) => usage.keepForgetting(app, OTHERS, look_ms);

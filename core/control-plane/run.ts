@@ -1,4 +1,4 @@
-import type { App } from '#core/platform/platform.ts';
+import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import { type OperationName, operations, type Output, type RawInput, type Input } from '#core/contract/index.ts';
 import { type Operation, entryNames, readOnlyFields } from '#core/contract/operation.ts';
 import { announce } from '#core/platform/announcements.ts';
@@ -18,11 +18,16 @@ import { isPlainText, refuseHidden, refuseUnkeepable, toInvalid } from '#core/pr
 import { readValue } from '#core/process/read-value.ts';
 
 /** Authorise → parse → handler (which guards what it writes) → strip and hide. A token that proposes changes nothing. */
-export async function run<N extends OperationName>(app: App, name: N, input: RawInput<N>, call: Call): Promise<Output<N>> {
+export async function run<N extends OperationName>(
+  app: ControlPlane,
+  name: N,
+  input: RawInput<N>,
+  call: Call,
+): Promise<Output<N>> {
   const definition: Operation = operations[name];
   authorise(definition, call.actor);
   const given = parseInput(definition, input);
-  const context: Context = { ...call, app, door: { run, perform } };
+  const context: Context<ControlPlane> = { ...call, app, door: { run, perform } };
   const is_proposal = isForProposal(context, definition);
   const output = is_proposal
     ? ((await propose(context, name, definition, given)) as Output<N>)
@@ -32,14 +37,14 @@ export async function run<N extends OperationName>(app: App, name: N, input: Raw
 }
 
 async function perform<N extends OperationName>(
-  app: App,
+  app: ControlPlane,
   name: N,
   given: Readonly<Record<string, unknown>>,
   call: Call,
 ): Promise<Output<N>> {
   const definition: Operation = operations[name];
   const parsed = (call.by_name ? await resolveNames(app, name, given) : given) as Input<N>;
-  const context: Context = { ...call, app, door: { run, perform } };
+  const context: Context<ControlPlane> = { ...call, app, door: { run, perform } };
   try {
     const output = v.parse(definition.output, await handlers[name](context, parsed)) as Output<N>;
     return isAdministrator(call.actor) ? output : hideClaims(output);

@@ -1,4 +1,4 @@
-import type { App } from '#core/platform/platform.ts';
+import type { Platform } from '#core/platform/platform.ts';
 import { type EntityKind, type Plural, ENTITIES, ENTITY_KINDS } from '#core/contract/entities.ts';
 import type { Db } from '#core/store/store.ts';
 import { MOST_TOOLSETS } from '#core/contract/definitions/toolsets.ts';
@@ -45,18 +45,18 @@ type SearchedTable = { readonly name: Column } & { readonly [N in 'title' | 'des
  * Refuses records that are more than there may be (contract section 22). Counts what is stored with them, so that what the same
  * transaction deleted before leaves room. @param rows that were written, in a transaction that writes entities alone.
  */
-export async function refuseTooMany(app: App, tx: Db, kind: EntityKind, rows: readonly object[]): Promise<void> {
+export async function refuseTooMany(app: Platform, tx: Db, kind: EntityKind, rows: readonly object[]): Promise<void> {
   await CHECKS[kind]?.(app, tx, rows);
 }
 
 const CHECKS: Partial<Readonly<Record<EntityKind, typeof toolsets>>> = { toolset: toolsets, test: tests };
 
-async function toolsets({ store }: Pick<App, 'store'>, tx: Db, _: readonly object[]): Promise<void> {
+async function toolsets({ store }: Pick<Platform, 'store'>, tx: Db, _: readonly object[]): Promise<void> {
   if ((await tx.$count(store.tables.toolsets)) <= MOST_TOOLSETS) return;
   throw new AppError('conflict', `An installation has at most ${MOST_TOOLSETS} toolsets. Delete one first.`);
 }
 
-async function tests({ store }: Pick<App, 'store'>, tx: Db, rows: readonly object[]): Promise<void> {
+async function tests({ store }: Pick<Platform, 'store'>, tx: Db, rows: readonly object[]): Promise<void> {
   const { tests: table } = store.tables;
   const owners = new Map((rows as readonly { owner: TestOwner }[]).map(({ owner }) => [owner.id, owner.kind]));
   const counted = await tx

@@ -1,10 +1,14 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { desc, eq, inArray, max } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import type { KeptResult } from '#core/contract/definitions/tests.ts';
 import type { Db } from '#core/store/store.ts';
 
 /** The newest result of each test, by its id. */
-export async function lastResults({ store }: App, ids: readonly string[], tx: Db = store.db): Promise<Map<string, KeptResult>> {
+export async function lastResults(
+  { store }: Platform,
+  ids: readonly string[],
+  tx: Db = store.db,
+): Promise<Map<string, KeptResult>> {
   if (ids.length === 0) return new Map();
   const { test_results: table } = store.tables;
   const newest = tx
@@ -17,7 +21,7 @@ export async function lastResults({ store }: App, ids: readonly string[], tx: Db
 }
 
 /** What the latest runs of a test found, newest first. */
-export function resultsOf({ store }: App, id: string): Promise<KeptResult[]> {
+export function resultsOf({ store }: Platform, id: string): Promise<KeptResult[]> {
   const { test_results: table } = store.tables;
   return store.db.select().from(table).where(eq(table.test_id, id)).orderBy(desc(table.id));
 }

@@ -1,9 +1,9 @@
+import type { WithSources } from '#core/sources/source-pool.ts';
 import type { ToolDraft } from '#core/contract/definitions/tools.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/context/context.ts';
 import { estimateTokens } from '#core/lib/tokens.ts';
 import { pageColumns, refuse, shownOutput, toolListing } from '#snapshots/freeze/entities.ts';
-import type { App } from '#core/platform/platform.ts';
 import { resultShape } from '#core/contract/definitions/pages.ts';
 import { dialectNamed } from '#core/engines/index.ts';
 import { pagingOf } from '#core/lib/sql/paging.ts';
@@ -107,7 +107,7 @@ export async function prepareTool(
 }
 
 /** Why the rows that a statement changes cannot be counted and undone; null: they can, or the database is away. */
-async function uncountedIn(app: App, connection: ConnectionRow, { statement }: Compiled): Promise<string | null> {
+async function uncountedIn(app: WithSources, connection: ConnectionRow, { statement }: Compiled): Promise<string | null> {
   try {
     const source = await app.sources.of(connection);
     const { text } = wholeVariant(statement, dialectNamed(statement.dialect));
@@ -119,7 +119,12 @@ async function uncountedIn(app: App, connection: ConnectionRow, { statement }: C
 }
 
 /** The database prepares the statement of a page too: what it says of names that stand twice, or of an order, is said to the author. */
-async function checkPages(app: App, connection: ConnectionRow, { page_by }: ToolDraft, compiled: Compiled): Promise<void> {
+async function checkPages(
+  app: WithSources,
+  connection: ConnectionRow,
+  { page_by }: ToolDraft,
+  compiled: Compiled,
+): Promise<void> {
   const { statement } = compiled;
   const dialect = dialectNamed(statement.dialect);
   const paging = pagingOf(statement, dialect, pageColumns(page_by, compiled, dialect), 1);

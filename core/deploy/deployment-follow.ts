@@ -1,4 +1,6 @@
-import type { App } from '#core/platform/platform.ts';
+import type { Platform } from '#core/platform/platform.ts';
+import type { WithHosts } from '#core/hosts/host-registry.ts';
+import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
 import { runEvery } from '#core/platform/run-every.ts';
 import { besideNews } from './candidates/beside.ts';
 import { readDeployment } from '#core/versions/deployment.ts';
@@ -9,7 +11,7 @@ import { publishSnapshot } from './snapshot-event.ts';
 const FOLLOW_MS = 2_000;
 
 /** Brings the hosts of this server to what another server deployed or stopped, and to what they could not be told. @returns a function that ends it. */
-export function followDeployments(app: App, every_ms = FOLLOW_MS): () => void {
+export function followDeployments(app: Platform & WithHosts & WithSnapshots, every_ms = FOLLOW_MS): () => void {
   let known: string | null = null;
   let beside: string | null = null;
   const look = async (): Promise<void> => {

@@ -1,3 +1,9 @@
+import type { DeployApp } from '#core/deploy/app.ts';
+import type { Platform } from '#core/platform/platform.ts';
+import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
+import type { WithDeployLock } from '#core/deploy/turns.ts';
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithWorkingCopy } from '#core/versions/working-copy.ts';
 import { afterCommit } from '#core/platform/after-commit.ts';
 import { signal } from '#core/platform/signals.ts';
 import type { Handlers, Context } from '#core/context/context.ts';
@@ -8,7 +14,6 @@ import { endCanary, lastCanary, canaryWarnings } from './candidates/stored-canar
 import { runningCanary } from '#core/versions/running-canary.ts';
 import { snapshotToServe, exposureOf } from './exposure.ts';
 import { markSuperusers, pendingChanges, pendingState, pendingTotals, changesInPages } from './pending.ts';
-import type { App } from '#core/platform/platform.ts';
 import { readSettings, toFrozen } from '#core/settings/settings.ts';
 import { driftWarnings, readDrift, markDrift } from './checks/drift.ts';
 import { AppError } from '#core/errors.ts';
@@ -31,7 +36,7 @@ import { emitNotice } from '#core/records/events.ts';
 import { replaceCompiled } from '#core/sources/statements.ts';
 import { leavesOf } from '#snapshots/format/order.ts';
 
-export const deployHandlers: Pick<Handlers, 'deploy.status' | 'deploy.diff' | 'deploy.stop'> = {
+export const deployHandlers: Pick<Handlers<DeployApp>, 'deploy.status' | 'deploy.diff' | 'deploy.stop'> = {
   'deploy.status': async ({ app }) => {
     await app.hosts.refresh();
     const state = await readDeployment(app);
@@ -78,12 +83,12 @@ export const deployHandlers: Pick<Handlers, 'deploy.status' | 'deploy.diff' | 'd
 };
 
 /** Said before the deploy, while there is still time. */
-async function comingWarnings(app: App): Promise<string[]> {
+async function comingWarnings(app: Platform): Promise<string[]> {
   const exposed = await exposureOf(app, toFrozen((await readSettings(app)).settings));
   return exposed === null ? [] : [exposed];
 }
 
-async function standingWarnings(app: App, { desired }: Deployment): Promise<string[]> {
+async function standingWarnings(app: Platform & WithSnapshots, { desired }: Deployment): Promise<string[]> {
   const active = desired === 'running' ? await activeSnapshot(app) : null;
   if (active === null) return [];
   const exposed = await exposureOf(app, active.server);
@@ -91,7 +96,7 @@ async function standingWarnings(app: App, { desired }: Deployment): Promise<stri
 }
 
 /** What is served changes in one place at a time; checks are over by then, so that stopping waits for none. */
-export const inSwitch = <T>(app: App, work: () => Promise<T>): Promise<T> =>
+export const inSwitch = <T>(app: Platform & WithDeployLock, work: () => Promise<T>): Promise<T> =>
   app.switch_lock(() => app.store.exclusive(work, 'switch'));
 
 /** What is served when a deploy is asked for, or when its checks begin. */
@@ -101,7 +106,7 @@ export type Asked = Pick<Deployment, 'desired' | 'active_version'>;
  * Rejects where somebody stopped the server or served another version since. First in the transaction that serves another one: a switch
  * ends with its connection, and then another server may be at the same work.
  */
-export async function refuseOvertaken(app: App, tx: Db, asked: Asked): Promise<void> {
+export async function refuseOvertaken(app: Platform, tx: Db, asked: Asked): Promise<void> {
   await writeAlone(app.store, tx);
   const { desired, active_version } = await readDeployment(app, tx);
   if (asked.desired === 'running' && desired === 'stopped')
@@ -121,7 +126,11 @@ export function refuseOther(wanted: string | undefined, is: Iterable<string>): v
 }
 
 /** Freezes the working copy and serves it. A canary that runs keeps its callers. */
-export async function deploy(context: Context, wanted: Wanted, { desired }: Pick<Deployment, 'desired'>): Promise<Receipt> {
+export async function deploy(
+  context: Context<DeployApp>,
+  wanted: Wanted,
+  { desired }: Pick<Deployment, 'desired'>,
+): Promise<Receipt> {
   const { app } = context;
   const started = performance.now();
   const { active_version } = await readDeployment(app);
@@ -146,7 +155,7 @@ interface Checked {
 }
 
 async function storeChecked(
-  context: Context,
+  context: Context<WithSources & WithSnapshots & WithWorkingCopy>,
   { prepared, candidate, active, changed, allowed }: Checked,
   note: string | null,
   asked: Asked,
@@ -156,7 +165,7 @@ async function storeChecked(
 }
 
 /** The working copy through the gates. */
-async function checkDeploy(context: Context, { allow, checksum }: Wanted): Promise<Checked> {
+async function checkDeploy(context: Context<DeployApp>, { allow, checksum }: Wanted): Promise<Checked> {
   const { app } = context;
   let found: () => Promise<void> = () => Promise.resolve();
   try {
@@ -180,7 +189,7 @@ async function checkDeploy(context: Context, { allow, checksum }: Wanted): Promi
 }
 
 /** What drifted and goes on being served as it was prepared, as nothing of this is deployed. */
-async function markServed(app: App, { drifted }: Prepared, active: StoredSnapshot | null): Promise<void> {
+async function markServed(app: Platform, { drifted }: Prepared, active: StoredSnapshot | null): Promise<void> {
   if (active === null || drifted.length === 0) return;
   const served = new Set(active.tree.leaves.map(({ hash }) => hash));
   const found = drifted.filter(({ hash }) => served.has(hash)).map(({ hash: _, ...item }) => item);
@@ -188,7 +197,7 @@ async function markServed(app: App, { drifted }: Prepared, active: StoredSnapsho
 }
 
 /** Hosts that come later are sent texts from the database: those of a first deploy would fill the memory. */
-function letGo({ snapshot_cache }: App): void {
+function letGo({ snapshot_cache }: Platform & WithSnapshots): void {
   const { size } = snapshot_cache.texts;
   if (size >= KEPT_TEXTS) snapshot_cache.texts = new Map();
   collectAfter(size);
@@ -203,7 +212,7 @@ export function* checksumsOf({ stored, tree }: Prepared): Iterable<string> {
 }
 
 /** What a deploy would answer; nothing is stored or sent. */
-export async function rehearse(context: Context, { allow, checksum }: Wanted): Promise<Receipt> {
+export async function rehearse(context: Context<DeployApp>, { allow, checksum }: Wanted): Promise<Receipt> {
   const { app } = context;
   const started = performance.now();
   const [prepared, state, active] = await Promise.all([prepare(app), readDeployment(app), activeSnapshot(app)]);
@@ -225,7 +234,7 @@ export async function rehearse(context: Context, { allow, checksum }: Wanted): P
 
 /** The working copy, ready for the gates. */
 export function toCandidate(
-  app: App,
+  app: Platform & WithSnapshots,
   { server, tree, problems, warnings, drifted, textOf }: Prepared,
   active: StoredSnapshot | null,
 ): Candidate {
@@ -247,7 +256,7 @@ export function toCandidate(
 }
 
 async function store(
-  context: Context,
+  context: Context<WithSources & WithSnapshots & WithWorkingCopy>,
   prepared: Prepared,
   { server, tree }: Candidate,
   active: StoredSnapshot | null,
@@ -300,7 +309,7 @@ async function resume(context: Context, active: StoredSnapshot, prepared: Prepar
   return active;
 }
 
-async function storeArtifacts(app: App, tx: Db, { refreshed }: Prepared): Promise<void> {
+async function storeArtifacts(app: Platform, tx: Db, { refreshed }: Prepared): Promise<void> {
   for (const [id, { kind, before, after }] of refreshed) {
     await noteChange(app.store, tx, kind, id);
     await replaceCompiled(app, tx, id, before, after);

@@ -1,4 +1,5 @@
-import type { App } from '#core/platform/platform.ts';
+import type { Platform } from '#core/platform/platform.ts';
+import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
 import { asksNothing, isLoopback } from '#core/contract/settings/config.ts';
 import type { FrozenServer } from '#snapshots/format/format.ts';
 import { readSettings } from '#core/settings/settings.ts';
@@ -6,7 +7,7 @@ import { activeSnapshot, readDeployment } from '#core/versions/deployment.ts';
 import type { StoredSnapshot } from '#core/versions/stored-snapshots.ts';
 
 /** That anyone who reaches a port can call the tools of this server, in a sentence; null when it is not so. */
-export async function exposureOf(app: App, server: FrozenServer): Promise<string | null> {
+export async function exposureOf(app: Platform, server: FrozenServer): Promise<string | null> {
   if (!asksNothing(server)) return null;
   const consequence = 'requires no credentials (auth_type none): anyone who can reach the port can call the tools.';
   if (!isLoopback(server.host)) return `The MCP server listens on ${server.host} and ${consequence}`;
@@ -20,7 +21,9 @@ export const REQUIRED_AUTH =
   'This installation requires authentication (SVC_REQUIRE_AUTH). Choose another auth_type, or the host 127.0.0.1 without mcp_proxy.';
 
 /** The snapshot that hosts are to serve, null for none; `refused` says why a deployed one is held back. */
-export async function snapshotToServe(app: App): Promise<{ snapshot: StoredSnapshot | null; refused: string | null }> {
+export async function snapshotToServe(
+  app: Platform & WithSnapshots,
+): Promise<{ snapshot: StoredSnapshot | null; refused: string | null }> {
   const { desired } = await readDeployment(app);
   const snapshot = desired === 'running' ? await activeSnapshot(app) : null;
   // It may have been deployed before authentication was required.

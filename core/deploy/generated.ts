@@ -1,5 +1,7 @@
+import type { Lock } from '#core/store/open.ts';
+import type { Platform } from '#core/platform/platform.ts';
+import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
 import { join } from 'node:path';
-import type { App } from '#core/platform/platform.ts';
 import { startChild } from '#core/engines/shared/files/child.ts';
 import { AppError } from '#core/errors.ts';
 import { pagesOf } from '#core/lib/slices.ts';
@@ -15,7 +17,10 @@ export async function generatedFiles(snapshot: Snapshot): Promise<{ path: string
 }
 
 /** A stored version as a whole. */
-export async function snapshotOf(app: App, { version, checksum, created_at, tree }: StoredSnapshot): Promise<Snapshot> {
+export async function snapshotOf(
+  app: Platform & WithSnapshots,
+  { version, checksum, created_at, tree }: StoredSnapshot,
+): Promise<Snapshot> {
   return { version, checksum, created_at, content: await contentOf(app, tree.leaves) };
 }
 
@@ -28,12 +33,12 @@ const PAGE = 500;
  * Writes the project to `SVC_GENERATED_DIR/<version>/`, unless all of it is there, once no newer one came for a second, in a program
  * of its own: no caller waits for thousands of files, and its memory goes with it.
  */
-export async function writeGenerated(app: App, stored: StoredSnapshot): Promise<void> {
+export async function writeGenerated(app: Platform & WithGenerated & WithSnapshots, stored: StoredSnapshot): Promise<void> {
   await app.sleep(QUIET_MS);
   await app.generated_lock(() => writeNow(app, stored));
 }
 
-async function writeNow(app: App, stored: StoredSnapshot): Promise<void> {
+async function writeNow(app: Platform & WithSnapshots, stored: StoredSnapshot): Promise<void> {
   const { version, checksum, created_at, tree } = stored;
   const isSuperseded = async () => (await readDeployment(app)).active_version !== version;
   if (await isSuperseded()) return;
@@ -59,4 +64,8 @@ async function writeNow(app: App, stored: StoredSnapshot): Promise<void> {
     const { fault } = await child.ask(question);
     if (fault !== null) throw new AppError('internal', fault);
   }
+}
+
+export interface WithGenerated {
+  readonly generated_lock: Lock;
 }

@@ -1,6 +1,9 @@
+import type { Platform } from '#core/platform/platform.ts';
+import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
+import type { WithWorkingCopy } from '#core/versions/working-copy.ts';
+import type { WithSources } from '#core/sources/source-pool.ts';
 import type { Change, Totals } from '#core/contract/deploy/deploy.ts';
 import type { FrozenState } from '#snapshots/freeze/freeze.ts';
-import type { App } from '#core/platform/platform.ts';
 import { activeSnapshot } from '#core/versions/deployment.ts';
 import { readWorkingCopy } from '#core/versions/working-copy.ts';
 import { textsIn } from '#core/versions/stored-snapshots.ts';
@@ -30,17 +33,21 @@ export interface Pending {
 const KEPT = 500;
 
 /** What waits for a deploy; worked out again only when something was written or deployed since. */
-export async function pendingChanges(app: App): Promise<{ readonly checksum: string; readonly changes: readonly Change[] }> {
+export async function pendingChanges(
+  app: Platform & WithPending & WithSnapshots & WithWorkingCopy,
+): Promise<{ readonly checksum: string; readonly changes: readonly Change[] }> {
   const all: Change[] = [];
   const { checksum, changes } = await readPending(app, all);
   return { checksum, changes: changes ?? all };
 }
 
 /** How many changes wait for a deploy, and of which state of the working copy. */
-export const pendingState = (app: App): Promise<Pick<Pending, 'count' | 'checksum'>> => readPending(app);
+export const pendingState = (
+  app: Platform & WithPending & WithSnapshots & WithWorkingCopy,
+): Promise<Pick<Pending, 'count' | 'checksum'>> => readPending(app);
 
 /** @param all gets the changes where more are asked for than are kept. */
-async function readPending(app: App, all?: Change[]): Promise<Pending> {
+async function readPending(app: Platform & WithPending & WithSnapshots & WithWorkingCopy, all?: Change[]): Promise<Pending> {
   const [{ copy, view }, active] = await Promise.all([readWorkingCopy(app), activeSnapshot(app)]);
   const { state } = copy;
   const { revision, textOf } = view;
@@ -63,7 +70,7 @@ async function readPending(app: App, all?: Change[]): Promise<Pending> {
 }
 
 /** How much the next deploy will serve. The tokens of a tool are counted once for as long as it stays as it is. */
-export async function pendingTotals(app: App): Promise<Totals> {
+export async function pendingTotals(app: Platform & WithPending & WithSnapshots & WithWorkingCopy): Promise<Totals> {
   const { view } = await readWorkingCopy(app);
   const { leaves } = view.frozen().tree;
   const of = (kind: Leaf['kind']) => leavesOf(leaves, kind);
@@ -146,7 +153,7 @@ function withLost(change: Change, lost: ReadonlyMap<string, readonly string[]> |
 }
 
 /** Marks the connections whose account has every right; the database says so, and one that does not answer stays unmarked. */
-export async function markSuperusers(app: App, changes: readonly Change[]): Promise<Change[]> {
+export async function markSuperusers(app: WithSources, changes: readonly Change[]): Promise<Change[]> {
   const names = changes.filter(({ entity_type, change }) => entity_type === 'connection' && change !== 'removed');
   if (names.length === 0) return [...changes];
   const { connections } = app.store.tables;
@@ -164,4 +171,9 @@ export async function markSuperusers(app: App, changes: readonly Change[]): Prom
   return changes.map((change) =>
     change.entity_type === 'connection' && marked.has(change.name) ? { ...change, risks: ['superuser'] } : change,
   );
+}
+
+export interface WithPending {
+  pending: Pending | null;
+  tool_tokens: ReadonlyMap<string, number>;
 }

@@ -1,4 +1,7 @@
-import type { App } from '#core/platform/platform.ts';
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithAskedStatements } from '#core/deploy/checks/describe-again.ts';
+import type { WithWorkingCopy } from '#core/versions/working-copy.ts';
+import type { Platform } from '#core/platform/platform.ts';
 import { type ConnectionRow, unreadableSecret } from '#core/sources/source-pool.ts';
 import { describeForms, describeWhole, schemaMark, withoutUnchecked } from '#core/sources/statements.ts';
 import type { DefinitionKind } from '#core/contract/entities.ts';
@@ -56,7 +59,7 @@ interface Said {
  * Freezes after every database prepared the statements again that changed, or all of them when its schema did; what it now
  * refuses is a problem, one that is down a warning.
  */
-export async function prepare(app: App): Promise<Prepared> {
+export async function prepare(app: WithSources & WithAskedStatements & WithWorkingCopy): Promise<Prepared> {
   const { copy, view } = await readWorkingCopy(app);
   const said: Said = { instead: new Map(), texts: new Map(), refreshed: new Map(), problems: [], unchecked: [], drifted: [] };
   const owned = new Map<string | null, Outcome[]>([...view.connections.keys()].map((id) => [id, []]));
@@ -83,7 +86,7 @@ export async function prepare(app: App): Promise<Prepared> {
 }
 
 async function prepareConnection(
-  app: App,
+  app: WithSources & WithAskedStatements,
   copy: WorkingCopy,
   view: FrozenView,
   connection: ConnectionRow,
@@ -114,7 +117,7 @@ async function prepareConnection(
 
 /** @returns why the database could not be asked, if it could not. */
 async function prepareSome(
-  app: App,
+  app: WithSources & WithAskedStatements,
   copy: WorkingCopy,
   view: FrozenView,
   connection: ConnectionRow,
@@ -157,7 +160,7 @@ const problemOf = ({ outcome: { entity_type, name } }: Query, { detail: message 
 
 /** A statement whose parameters are read otherwise now is described in every form, as it was when it was saved. */
 async function inAllForms(
-  app: App,
+  app: WithSources,
   connection: ConnectionRow,
   { artifact, definition }: Query,
   whole: DescribedStatement,
@@ -171,7 +174,7 @@ async function inAllForms(
 }
 
 async function takeDescription(
-  app: App,
+  app: Platform,
   view: FrozenView,
   { id: connection_id, name: connection_name }: ConnectionRow,
   { outcome, row, stored, artifact, definition }: Query,
@@ -197,7 +200,7 @@ const FREEZERS = { tool: toolFreezer, resource: resourceFreezer } as const;
  * The statements of some outcomes. What is one parameter has none that could be prepared; what was written since the working copy
  * was read comes next time.
  */
-async function readQueries(app: App, { fresh }: WorkingCopy, asked: readonly Outcome[]) {
+async function readQueries(app: Platform, { fresh }: WorkingCopy, asked: readonly Outcome[]) {
   const queries = [];
   for (const kind of ['tool', 'resource'] as const) {
     const list = new Map(asked.flatMap((outcome) => (outcome.entity_type === kind ? [[outcome.id, outcome]] : [])));

@@ -1,6 +1,9 @@
+import type { Platform } from '#core/platform/platform.ts';
+import type { WithGenerated } from '#core/deploy/generated.ts';
+import type { WithHosts } from '#core/hosts/host-registry.ts';
+import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
 import { gte } from 'drizzle-orm';
 import { afterCommit } from '#core/platform/after-commit.ts';
-import type { App } from '#core/platform/platform.ts';
 import { isNetworkHost, type Receipt } from '#core/contract/deploy/deploy.ts';
 import { signal } from '#core/platform/signals.ts';
 import { writeGenerated } from './generated.ts';
@@ -19,7 +22,7 @@ export interface Published {
 
 /** Brings every connected host to a stored snapshot. What they answer is waited for outside of the turn in which it is sent. */
 export async function publish(
-  app: App,
+  app: Platform & WithGenerated & WithHosts & WithSnapshots,
   snapshot: StoredSnapshot,
   published: Published,
 ): Promise<{ readonly receipt: () => Promise<Receipt> }> {
@@ -35,7 +38,7 @@ export async function publish(
 }
 
 function toReceipt(
-  app: App,
+  app: Platform,
   snapshot: StoredSnapshot,
   { changed, warnings, started }: Published,
   hosts: Receipt['hosts'],
@@ -64,7 +67,7 @@ function toReceipt(
 }
 
 /** While no host is connected: one was started with this server, or was there a moment ago and did not sign off. */
-async function isHostExpected(app: App): Promise<boolean> {
+async function isHostExpected(app: Platform): Promise<boolean> {
   if (app.env.SVC_ROLE === 'all') return true;
   const { host_reports } = app.store.tables;
   const recent = new Date(app.clock().getTime() - RECENT_MS).toISOString();

@@ -1,4 +1,7 @@
-import type { App } from '#core/platform/platform.ts';
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithHosts } from '#core/hosts/host-registry.ts';
+import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
+import type { Platform } from '#core/platform/platform.ts';
 import { withLease } from '#core/platform/leases.ts';
 import { onSignal, signal } from '#core/platform/signals.ts';
 import type { Input } from '#core/contract/index.ts';
@@ -23,7 +26,7 @@ const ANSWER_MS = 5_000;
 /** Differences of one answer. */
 const MOST_TOLD = 200;
 
-export const replayHandlers: Pick<Handlers, 'replay.run'> = {
+export const replayHandlers: Pick<Handlers<WithSources & WithHosts & WithReplays & WithSnapshots>, 'replay.run'> = {
   'replay.run': async (context, input) => {
     const { app } = context;
     const name = await targetOf(app, input);
@@ -33,7 +36,11 @@ export const replayHandlers: Pick<Handlers, 'replay.run'> = {
 };
 
 /** Runs recent calls on the live version and on another one, by the name that hosts ask for it. */
-export async function replayOn(context: Context, name: string, calls: number): Promise<Replay> {
+export async function replayOn(
+  context: Context<WithSources & WithHosts & WithReplays>,
+  name: string,
+  calls: number,
+): Promise<Replay> {
   const { app, actor } = context;
   // One at a time, whichever server is asked: each runs its calls twice on the live databases.
   const found = await withLease(app, LEASE, (_, { lost }) => {
@@ -47,7 +54,7 @@ export async function replayOn(context: Context, name: string, calls: number): P
 }
 
 /** By the name that hosts ask for it. */
-async function targetOf(app: App, { candidate, version }: Input<'replay.run'>): Promise<string> {
+async function targetOf(app: Platform & WithSnapshots, { candidate, version }: Input<'replay.run'>): Promise<string> {
   if ((candidate === undefined) === (version === undefined)) {
     throw invalidField('version', 'Send either candidate or version: what to compare with the live version.');
   }
@@ -61,7 +68,7 @@ async function targetOf(app: App, { candidate, version }: Input<'replay.run'>): 
 }
 
 /** Rejects where there is nothing to replay. */
-export async function requireSamples(app: App): Promise<void> {
+export async function requireSamples(app: Platform & WithSnapshots): Promise<void> {
   const { desired } = await readDeployment(app);
   const active = desired === 'running' ? await activeSnapshot(app) : null;
   if (active === null) throw new AppError('conflict', 'Nothing is served now, so there are no calls to replay. Deploy first.');
@@ -72,7 +79,7 @@ export async function requireSamples(app: App): Promise<void> {
 /** Rows are for people: they may run SQL themselves. */
 const maySeeValues = (actor: Actor | null): boolean => actor?.type === 'admin' || actor?.type === 'system';
 
-async function askHosts(context: Context, name: string, calls: number): Promise<Replay> {
+async function askHosts(context: Context<WithSources & WithHosts & WithReplays>, name: string, calls: number): Promise<Replay> {
   const { app, actor } = context;
   await app.hosts.refresh();
   const { asked, away } = hostsFor(app);
@@ -105,21 +112,21 @@ async function askHosts(context: Context, name: string, calls: number): Promise<
 }
 
 /** The hosts that a replay can ask; those of other servers are away unless Redis carries the replay to them. */
-function hostsFor(app: App): { readonly asked: readonly string[]; readonly away: readonly string[] } {
+function hostsFor(app: Platform & WithHosts): { readonly asked: readonly string[]; readonly away: readonly string[] } {
   const ids = app.hosts.list().map(({ id }) => id);
   if (reachesOthers(app)) return { asked: ids, away: [] };
   const local = app.hosts.local();
   return { asked: ids.filter((id) => local.has(id)), away: ids.filter((id) => !local.has(id)) };
 }
 
-const reachesOthers = ({ env, kv }: App): boolean => env.SVC_KV !== 'memory' && kv.up();
+const reachesOthers = ({ env, kv }: Platform): boolean => env.SVC_KV !== 'memory' && kv.up();
 
 const awayNote = (ids: readonly string[]): string =>
   `These hosts are connected to another server and did not take part, because servers reach each other's hosts only through Redis: ${ids.join(', ')}.`;
 
 /** What every host found; those that do not answer in time are left out. */
 function gather(
-  { app, signal: left }: Context,
+  { app, signal: left }: Context<WithSources & WithHosts & WithReplays>,
   request: ReplayRequest,
   ids: readonly string[],
 ): Promise<Map<string, HostReplay>> {
@@ -150,29 +157,33 @@ type Message = { readonly server: string } & (
   | { readonly host: string; readonly answer: HostReplay }
 );
 
-function tell(app: App, ask: ReplayRequest | ReplayEnd): void {
+function tell(app: Platform & WithHosts & WithReplays, ask: ReplayRequest | ReplayEnd): void {
   app.hosts.publish({ event: 'replay', data: ask });
   send(app, { server: app.replays.server, ask });
 }
 
-function send(app: App, message: Message): void {
+function send(app: Platform, message: Message): void {
   if (app.env.SVC_KV === 'memory') return;
   app.background(signal(app, 'replay', JSON.stringify(message)));
 }
 
 /** Takes what a host of this server found; another server may wait for it. */
-export function takeReplay(app: App, host: string, answer: HostReplay): void {
+export function takeReplay(app: Platform & WithReplays, host: string, answer: HostReplay): void {
   const waiter = app.replays.waiting.get(answer.request_id);
   if (waiter !== undefined) waiter(host, answer);
   else send(app, { server: app.replays.server, host, answer });
 }
 
 /** Hands on what other servers ask of the hosts here, and what these answer. @returns a function that ends it. */
-export function followReplays(app: App): () => void {
+export function followReplays(app: Platform & WithHosts & WithReplays): () => void {
   return onSignal(app, 'replay', (text) => {
     const message = JSON.parse(text) as Message;
     if (message.server === app.replays.server) return;
     if ('ask' in message) app.hosts.publish({ event: 'replay', data: message.ask });
     else app.replays.waiting.get(message.answer.request_id)?.(message.host, message.answer);
   });
+}
+
+export interface WithReplays {
+  readonly replays: ReplayDesk;
 }

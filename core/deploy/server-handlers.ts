@@ -1,3 +1,7 @@
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithDeployLock } from '#core/deploy/turns.ts';
+import type { WithHosts } from '#core/hosts/host-registry.ts';
+import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import { leavesOf } from '#snapshots/format/order.ts';
 import { onlyToolset } from '#snapshots/format/toolsets.ts';
@@ -12,14 +16,16 @@ import { registryEntry } from './connect.ts';
 import { stdioCommand } from './connect.ts';
 import { contentOf, readSnapshot } from '#core/versions/stored-snapshots.ts';
 import { mcpUrl } from '#core/settings/public-urls.ts';
-import type { App } from '#core/platform/platform.ts';
 import { withTimeout } from '#core/lib/with-timeout.ts';
 import type { FrozenConnection } from '#snapshots/format/format.ts';
 import { createFrozenSources } from '#core/sources/frozen-sources.ts';
 
 const PROBE_TIMEOUT_MS = 3_000;
 
-export const serverHandlers: Pick<Handlers, 'health.get' | `server.${'health' | 'stdio' | 'registry' | 'generated'}`> = {
+export const serverHandlers: Pick<
+  Handlers<WithSources & WithDeployLock & WithHosts & WithSnapshots>,
+  'health.get' | `server.${'health' | 'stdio' | 'registry' | 'generated'}`
+> = {
   'health.get': () => ({ status: 'ok' as const, version: PRODUCT_VERSION }),
   'server.health': async ({ app }) => {
     const [state, active, { refused }] = await Promise.all([
@@ -67,7 +73,7 @@ export const serverHandlers: Pick<Handlers, 'health.get' | `server.${'health' | 
 };
 
 /** Asks every deployed database whether it answers, through the settings that are deployed. */
-async function probeConnections(app: App, deployed: readonly FrozenConnection[]) {
+async function probeConnections(app: WithSources, deployed: readonly FrozenConnection[]) {
   const sources = createFrozenSources(app);
   const answers = async (connection: FrozenConnection): Promise<boolean> => {
     await (await sources.of(connection)).test();

@@ -1,4 +1,6 @@
-import type { App } from '#core/platform/platform.ts';
+import type { Platform } from '#core/platform/platform.ts';
+import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
+import type { WithHosts } from '#core/hosts/host-registry.ts';
 import { deltaBetween } from '#snapshots/format/tree.ts';
 import { wasDeployed } from '#core/versions/deployment.ts';
 import { snapshotToServe } from './exposure.ts';
@@ -9,7 +11,11 @@ import { readSnapshot, type StoredSnapshot, textsOf } from '#core/versions/store
  * The event that brings a host to a snapshot: what its own lacks, everything when it has none that is stored, nothing when it has
  * this one. @param have `<version>:<checksum>` of what it serves.
  */
-export async function snapshotEvent(app: App, snapshot: StoredSnapshot, have: string | null): Promise<HostEvent> {
+export async function snapshotEvent(
+  app: Platform & WithSnapshots,
+  snapshot: StoredSnapshot,
+  have: string | null,
+): Promise<HostEvent> {
   const { version, checksum, created_at } = snapshot;
   const is_there = have === `${version}:${checksum}`;
   const news = is_there ? { version, checksum, created_at } : await newsOf(app, snapshot, have);
@@ -17,7 +23,11 @@ export async function snapshotEvent(app: App, snapshot: StoredSnapshot, have: st
 }
 
 /** What a host that serves `have` lacks of a snapshot. */
-export async function newsOf(app: App, snapshot: StoredSnapshot, have: string | null): Promise<SnapshotNews> {
+export async function newsOf(
+  app: Platform & WithSnapshots,
+  snapshot: StoredSnapshot,
+  have: string | null,
+): Promise<SnapshotNews> {
   const { version, checksum, created_at, tree } = snapshot;
   const base = await baseOf(app, have);
   const { added, removed } = deltaBetween(base?.tree ?? null, tree);
@@ -26,14 +36,14 @@ export async function newsOf(app: App, snapshot: StoredSnapshot, have: string | 
   return { version, checksum, created_at, delta: { from: base?.checksum ?? null, removed, blobs } };
 }
 
-async function baseOf(app: App, have: string | null): Promise<StoredSnapshot | null> {
+async function baseOf(app: Platform & WithSnapshots, have: string | null): Promise<StoredSnapshot | null> {
   const [, number, checksum] = /^(\d{1,9}):(.*)$/.exec(have ?? '') ?? [];
   const base = number === undefined ? null : await readSnapshot(app, Number(number));
   return base?.checksum === checksum ? base : null;
 }
 
 /** Brings every host of this server to a snapshot. */
-export async function publishSnapshot(app: App, snapshot: StoredSnapshot): Promise<void> {
+export async function publishSnapshot(app: Platform & WithHosts & WithSnapshots, snapshot: StoredSnapshot): Promise<void> {
   const events = new Map<string | null, HostEvent>();
   const lacking = () => app.hosts.serving().filter((have) => !events.has(have));
   // A host may come or answer while texts are read; between the last look and the sending nothing waits.
@@ -44,7 +54,7 @@ export async function publishSnapshot(app: App, snapshot: StoredSnapshot): Promi
 }
 
 /** What a host that connects now is to do. */
-export async function eventForHost(app: App, have: string | null): Promise<HostEvent> {
+export async function eventForHost(app: Platform & WithSnapshots, have: string | null): Promise<HostEvent> {
   const { snapshot } = await snapshotToServe(app);
   // What it serves was deployed elsewhere: a server on an empty database has nothing to say about that.
   if (snapshot === null && (have ?? '') !== '' && !(await wasDeployed(app))) return { event: 'ping', data: {} };

@@ -1,6 +1,9 @@
+import type { DeployApp } from '#core/deploy/app.ts';
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
+import type { Platform } from '#core/platform/platform.ts';
 import type { GateName } from '#core/contract/settings/deploy-gates.ts';
 import { desc, eq, getTableColumns } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import type { Input } from '#core/contract/index.ts';
 import type { SnapshotSummary } from '#core/contract/deploy/snapshots.ts';
 import type { Schema } from '#core/store/schema.ts';
@@ -28,7 +31,7 @@ import { contentOf, readSnapshot, type StoredSnapshot, textsOf } from '#core/ver
 
 type Row = Omit<Schema['snapshots']['$inferSelect'], 'content'>;
 
-export const snapshotHandlers: Pick<Handlers, Extract<keyof Handlers, `snapshots.${string}`>> = {
+export const snapshotHandlers: Pick<Handlers<DeployApp>, Extract<keyof Handlers<DeployApp>, `snapshots.${string}`>> = {
   'snapshots.list': async ({ app }, { skip, limit }) => {
     const { snapshots } = app.store.tables;
     const { content: _, ...columns } = getTableColumns(snapshots);
@@ -61,7 +64,7 @@ export const snapshotHandlers: Pick<Handlers, Extract<keyof Handlers, `snapshots
 };
 
 /** Serves an earlier snapshot as it was: nothing is frozen again, and tokens live outside of it. It waits for no deploy. */
-async function activate(context: Context, { version, note, allow }: Input<'snapshots.activate'>) {
+async function activate(context: Context<DeployApp>, { version, note, allow }: Input<'snapshots.activate'>) {
   const { app } = context;
   const started = performance.now();
   const snapshot = await find(context, version);
@@ -101,7 +104,7 @@ type Configured = Pick<StoredSnapshot, 'tree' | 'server'>;
 
 /** Refuses who may not put a configuration in the place of another one. @param texts of both; absent: they are stored. */
 export async function refuseWeaker(
-  context: Context,
+  context: Context<WithSources & WithSnapshots>,
   before: Configured,
   after: Configured,
   texts = (leaves: readonly Leaf[]): Promise<ReadonlyMap<string, string>> => textsOf(context.app, leaves),
@@ -126,7 +129,11 @@ async function targetsOf(
 }
 
 /** A stored configuration, ready for the gates. */
-export function candidateOf(app: App, { tree, server, version }: StoredSnapshot, active: StoredSnapshot | null): Candidate {
+export function candidateOf(
+  app: WithSources & WithSnapshots,
+  { tree, server, version }: StoredSnapshot,
+  active: StoredSnapshot | null,
+): Candidate {
   const texts = (leaves: readonly Leaf[]) => textsOf(app, leaves);
   const changes = () => changesInPages(active?.tree ?? null, tree, texts);
   // What is served already was checked there.
@@ -137,14 +144,14 @@ export function candidateOf(app: App, { tree, server, version }: StoredSnapshot,
   return { tree, server, version, problems: [], warnings: [], texts, changes, drifted };
 }
 
-async function find({ app }: Context, version: number): Promise<StoredSnapshot> {
+async function find({ app }: Context<WithSources & WithSnapshots>, version: number): Promise<StoredSnapshot> {
   const stored = await readSnapshot(app, version);
   if (stored === null) throw missing(version);
   return stored;
 }
 
 /** Marks a snapshot with a secret that no key opens: it can be read, not activated. */
-async function unavailable(app: App, leaves: readonly Leaf[]): Promise<{ secrets_unavailable?: true }> {
+async function unavailable(app: Platform & WithSnapshots, leaves: readonly Leaf[]): Promise<{ secrets_unavailable?: true }> {
   const sealed = HOLDS_SECRETS.flatMap((kind) => leavesOf(leaves, kind));
   const texts = await textsOf(app, sealed);
   const secrets = sealed.flatMap(({ kind, hash }) => blobSecrets({ kind, text: texts.get(hash) ?? '' }));

@@ -1,4 +1,6 @@
-import type { App } from '#core/platform/platform.ts';
+import type { Platform } from '#core/platform/platform.ts';
+import type { WithDeployLock } from '#core/deploy/turns.ts';
+import type { WithHosts } from '#core/hosts/host-registry.ts';
 import type { DeployStatus } from '#core/contract/deploy/deploy.ts';
 import type { Deployment } from '#core/versions/deployment.ts';
 
@@ -9,7 +11,11 @@ const NO_HOST =
   'No MCP host has been connected for more than 10 seconds, so clients cannot connect. Start the host and check its SVC_SERVER_URL and SVC_AGENT_SERVICE_TOKEN.';
 
 /** @param refused why the deployed snapshot is not served, if it is not. */
-export async function statusOf(app: App, state: Deployment, refused: string | null = null): Promise<DeployStatus> {
+export async function statusOf(
+  app: Platform & WithDeployLock & WithHosts,
+  state: Deployment,
+  refused: string | null = null,
+): Promise<DeployStatus> {
   if (app.deploy_lock.busy() || (await app.store.isTaken())) return 'deploying';
   if (refused !== null) return 'error';
   if (state.desired === 'stopped') return state.last_error !== null && state.active_version === null ? 'error' : 'stopped';
@@ -17,7 +23,7 @@ export async function statusOf(app: App, state: Deployment, refused: string | nu
 }
 
 /** Why the status is an error, or what the last deploy was refused for. */
-export function lastErrorOf(app: App, state: Deployment, refused: string | null): string | null {
+export function lastErrorOf(app: Platform & WithHosts, state: Deployment, refused: string | null): string | null {
   const absent = state.desired === 'running' && app.hosts.absent_ms() > ABSENT_MS;
   return refused ?? (absent ? NO_HOST : state.last_error);
 }

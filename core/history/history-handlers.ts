@@ -1,3 +1,7 @@
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithHosts } from '#core/hosts/host-registry.ts';
+import type { WithProviders } from '#core/identity/providers/metadata.ts';
+import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
 import { and, desc, eq, inArray, or, type SQL } from 'drizzle-orm';
 import { isAdministrator } from '#core/context/roles.ts';
 import { EntityType, OF_DEFINITIONS } from '#core/contract/history.ts';
@@ -7,7 +11,10 @@ import { foundIn } from '#core/store/search.ts';
 import { toEntry } from '#core/records/history-entry.ts';
 import { rollback } from './rollback.ts';
 
-export const historyHandlers: Pick<Handlers, Extract<keyof Handlers, `history.${string}`>> = {
+export const historyHandlers: Pick<
+  Handlers<WithSources & WithHosts & WithProviders & WithSnapshots>,
+  Extract<keyof Handlers<WithSources & WithHosts & WithProviders & WithSnapshots>, `history.${string}`>
+> = {
   'history.list': (context, { skip, limit, history_id, entity_type, entity_id, action, actor, search }) => {
     const { history } = context.app.store.tables;
     const where = and(

@@ -1,3 +1,7 @@
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithHosts } from '#core/hosts/host-registry.ts';
+import type { WithProviders } from '#core/identity/providers/metadata.ts';
+import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
 import { and, eq, inArray, isNull } from 'drizzle-orm';
 import type { Db } from '#core/store/store.ts';
 import { uniqueViolation } from '#core/store/open.ts';
@@ -36,7 +40,7 @@ interface Step {
 
 /** Restores the state before an entry, through every check that a write passes (contract section 10). */
 export async function rollback(
-  context: Context,
+  context: Context<WithSources & WithHosts & WithProviders & WithSnapshots>,
   { history_id, dry_run, version }: Input<'history.rollback'>,
 ): Promise<Output<'history.rollback'>> {
   const target = await readEntry(context, history_id);
@@ -129,7 +133,10 @@ async function undoneWith({ app }: Context, target: HistoryRow): Promise<History
   return [...new Map([target, ...owned, ...tests].map((entry) => [entry.id, entry])).values()];
 }
 
-async function toSteps(context: Context, entries: readonly HistoryRow[]): Promise<Step[]> {
+async function toSteps(
+  context: Context<WithSources & WithHosts & WithProviders & WithSnapshots>,
+  entries: readonly HistoryRow[],
+): Promise<Step[]> {
   const turn = createSlices();
   const steps: Step[] = [];
   for (const page of runsOf(entries, AT_ONCE, (a, b) => a.entity_type === b.entity_type)) {
@@ -211,7 +218,11 @@ interface Applied {
 }
 
 /** What goes leaves room for what comes back; what others refer to comes before and goes after them. */
-async function applySteps(inside: Context, tx: Db, { steps, prepared, is_whole, at_once }: Applied): Promise<void> {
+async function applySteps(
+  inside: Context<WithSources & WithHosts & WithProviders & WithSnapshots>,
+  tx: Db,
+  { steps, prepared, is_whole, at_once }: Applied,
+): Promise<void> {
   const turn = createSlices();
   inside.change?.progress.begin('write', steps.length);
   const inPages = async (

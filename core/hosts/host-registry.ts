@@ -1,3 +1,4 @@
+import { createLock, type Lock } from '#core/store/open.ts';
 import type * as v from 'valibot';
 import { type HostAck, type HostState, isNetworkHost } from '#core/contract/deploy/deploy.ts';
 import { Acknowledgement, type HostEvent } from '#core/contract/deploy/control.ts';
@@ -282,3 +283,10 @@ const toAck = (host: SharedHost, request_id: string | null): Acknowledgement => 
 });
 
 const round = (ms: number): number => Math.round(ms * 100) / 100;
+
+export interface WithHosts {
+  readonly hosts: HostRegistry;
+  readonly token_lock: Lock;
+}
+
+export const createHosts = (clock: () => Date): WithHosts => ({ hosts: createHostRegistry(clock), token_lock: createLock() });

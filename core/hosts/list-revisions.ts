@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { eq } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import { readMeta, writeMeta } from '#core/store/meta.ts';
 import type { Db } from '#core/store/store.ts';
 
@@ -9,7 +9,7 @@ export type ListKind = 'tokens' | 'identity';
 const KEYS: Readonly<Record<ListKind, string>> = { tokens: 'mcp_tokens_revision', identity: 'identity_revision' };
 
 /** Counts a change of the list in the transaction that makes it, so that other servers see it, and what waits for it knows its number. */
-export async function raiseRevision({ store }: App, tx: Db, kind: ListKind): Promise<number> {
+export async function raiseRevision({ store }: Platform, tx: Db, kind: ListKind): Promise<number> {
   const { meta } = store.tables;
   const key = KEYS[kind];
   await tx.insert(meta).values({ key, value: '0' }).onConflictDoNothing();
@@ -21,7 +21,7 @@ export async function raiseRevision({ store }: App, tx: Db, kind: ListKind): Pro
 }
 
 /** The number of the last change; 0: there was none. */
-export const readRevision = async ({ store }: App, kind: ListKind, tx: Db = store.db): Promise<number> =>
+export const readRevision = async ({ store }: Platform, kind: ListKind, tx: Db = store.db): Promise<number> =>
   numberOf(await readMeta(store, tx, KEYS[kind]));
 
 const numberOf = (value: string | null): number => (value === null ? 0 : (toRevision(value) ?? 0));

@@ -1,5 +1,6 @@
+import type { Platform } from '#core/platform/platform.ts';
+import type { WithHosts } from '#core/hosts/host-registry.ts';
 import { and, eq, gt, lt, sql } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import { readMeta, writeMeta } from '#core/store/meta.ts';
 import type { Acknowledgement } from '#core/contract/deploy/control.ts';
 import type { LocalHost } from './host-registry.ts';
@@ -18,7 +19,7 @@ const ANSWER_TRIES = 20;
 const PROBE = 'listener_probe';
 
 /** Lets every server of a PostgreSQL database know the hosts of the others, and what they answer. @returns a function that ends it. */
-export function shareHosts(app: App): () => void {
+export function shareHosts(app: Platform & WithHosts): () => void {
   if (!mayHaveOthers(app)) return () => undefined;
   const { hosts } = app.store.tables;
   const server = app.ids();

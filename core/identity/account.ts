@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { eq } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import type { Db } from '#core/store/store.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { AppError } from '#core/errors.ts';
@@ -106,7 +106,7 @@ export async function changeAccount(
 }
 
 /** Ends sign-ins that wait for a second factor, and accounts at providers that are about to be linked. */
-export async function endHalfDone({ store }: App, tx: Db, person_id: string): Promise<void> {
+export async function endHalfDone({ store }: Platform, tx: Db, person_id: string): Promise<void> {
   const { pending_logins, provider_sign_ins } = store.tables;
   await tx.delete(pending_logins).where(eq(pending_logins.person_id, person_id));
   await tx.delete(provider_sign_ins).where(eq(provider_sign_ins.person_id, person_id));

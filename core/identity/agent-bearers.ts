@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { eq } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import { countMinute } from '#core/cluster/count-in.ts';
 import { AppError } from '#core/errors.ts';
 import type { Actor } from '#core/context/context.ts';
@@ -26,7 +26,12 @@ const refused = () =>
  * Throws `unauthenticated` for every token that does not count, without saying why.
  * @param through_agent our own agent endpoint asks, which shows its service token.
  */
-export async function authenticateBearer(app: App, token: string, ip: string | null, through_agent: boolean): Promise<Bearer> {
+export async function authenticateBearer(
+  app: Platform,
+  token: string,
+  ip: string | null,
+  through_agent: boolean,
+): Promise<Bearer> {
   const person = looksLikeAccessToken(token) ? await agentPerson(app, token) : null;
   if (person !== null && !through_agent) throw new AppError('unauthenticated', FOR_AGENT_ENDPOINT);
   if (person !== null) return person;
@@ -38,7 +43,7 @@ export async function authenticateBearer(app: App, token: string, ip: string | n
 const FOR_AGENT_ENDPOINT =
   'This access token is for the agent endpoint, /agent-mcp, and opens no REST address. Use a token of an agent or the secret of an OAuth client for REST.';
 
-async function ofToken(app: App, token: string, ip: string | null): Promise<Bearer> {
+async function ofToken(app: Platform, token: string, ip: string | null): Promise<Bearer> {
   const { agent_tokens: table } = app.store.tables;
   const now = app.clock();
   const [row] = await app.store.db
@@ -57,7 +62,7 @@ async function ofToken(app: App, token: string, ip: string | null): Promise<Bear
   };
 }
 
-async function ofClient(app: App, token: string, ip: string | null): Promise<Bearer> {
+async function ofClient(app: Platform, token: string, ip: string | null): Promise<Bearer> {
   const { agent_grants: grants, agent_families: families, agent_clients: clients } = app.store.tables;
   const now = app.clock();
   const [found] = await app.store.db
@@ -95,7 +100,7 @@ export const isFamilyLive = (
   !family.revoked && !client.revoked && Date.parse(family.last_used_at) + client.idle_timeout_minutes * MINUTE_MS > now.getTime();
 
 /** Counts calls of a token; throws `rate_limited` beyond `agent_rate_limit` a minute. */
-export async function countCalls(app: App, { actor }: Bearer, calls: number): Promise<void> {
+export async function countCalls(app: Platform, { actor }: Bearer, calls: number): Promise<void> {
   if (calls === 0) return;
   const [{ settings }, { count, retry_after }] = await Promise.all([
     readSettings(app),
@@ -110,7 +115,7 @@ export async function countCalls(app: App, { actor }: Bearer, calls: number): Pr
 }
 
 /** Throws `forbidden` while the administrator keeps agents out. */
-export async function requireAgents(app: App): Promise<void> {
+export async function requireAgents(app: Platform): Promise<void> {
   if ((await readSettings(app)).settings.agent_enabled) return;
   throw new AppError(
     'forbidden',

@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { and, eq, inArray, lt, sql } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import { signal } from '#core/platform/signals.ts';
 import type { AgentToken, OauthClient } from '#core/contract/identity/agent-access.ts';
 import type { Db } from '#core/store/store.ts';
@@ -62,7 +62,7 @@ export const agentCredentialHandlers: Pick<Handlers, `${'agent_tokens' | 'oauth_
   },
 };
 
-const unused = <Scope>(app: App, name: string, scopes: readonly Scope[]) => ({
+const unused = <Scope>(app: Platform, name: string, scopes: readonly Scope[]) => ({
   id: app.ids(),
   name,
   scopes: [...new Set(scopes)],
@@ -73,7 +73,7 @@ const unused = <Scope>(app: App, name: string, scopes: readonly Scope[]) => ({
 });
 
 /** Forgets credentials that ended long ago. */
-export async function forgetCredentials(app: App, tx: Db): Promise<void> {
+export async function forgetCredentials(app: Platform, tx: Db): Promise<void> {
   const { agent_tokens, agent_clients } = app.store.tables;
   const before = new Date(app.clock().getTime() - KEPT_MS).toISOString();
   await tx.delete(agent_tokens).where(lt(agent_tokens.expires_at, before));
@@ -82,7 +82,7 @@ export async function forgetCredentials(app: App, tx: Db): Promise<void> {
 }
 
 /** Ends every token that a client got. */
-async function deleteFamilies(app: App, tx: Db, client_row: string): Promise<void> {
+async function deleteFamilies(app: Platform, tx: Db, client_row: string): Promise<void> {
   const { agent_families, agent_grants } = app.store.tables;
   const families = tx.select({ id: agent_families.id }).from(agent_families).where(eq(agent_families.client_row, client_row));
   await tx.delete(agent_grants).where(inArray(agent_grants.family_id, families));

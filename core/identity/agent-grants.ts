@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { and, eq, inArray, lt } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import type { Scope } from '#core/contract/operation.ts';
 import type { Db } from '#core/store/store.ts';
 import type { Schema } from '#core/store/schema.ts';
@@ -42,7 +42,7 @@ const BAD_SCOPE = refuse(
 );
 
 /** The grants client_credentials and refresh_token. Nothing of a refused request is kept, but the end of a stolen family. */
-export async function grantTokens(app: App, request: TokenRequest, ip: string | null): Promise<TokenAnswer> {
+export async function grantTokens(app: Platform, request: TokenRequest, ip: string | null): Promise<TokenAnswer> {
   const { grant_type } = request;
   if (grant_type === undefined || grant_type === '') return refuse('invalid_request', 'grant_type is missing.');
   if (grant_type === 'client_credentials') return byCredentials(app, request, ip);
@@ -50,7 +50,7 @@ export async function grantTokens(app: App, request: TokenRequest, ip: string | 
   return refuse('unsupported_grant_type', 'grant_type must be client_credentials or refresh_token.');
 }
 
-async function byCredentials(app: App, request: TokenRequest, ip: string | null): Promise<TokenAnswer> {
+async function byCredentials(app: Platform, request: TokenRequest, ip: string | null): Promise<TokenAnswer> {
   if (request.client_id === undefined || request.client_secret === undefined) {
     return refuse('invalid_client', 'Send client_id and client_secret in the form, or as HTTP Basic.', 401);
   }
@@ -75,13 +75,13 @@ async function byCredentials(app: App, request: TokenRequest, ip: string | null)
 }
 
 /** The secret has 238 bits, so comparing digests tells nothing. */
-async function findClient(app: App, client_id: string, client_secret: string): Promise<ClientRow | null> {
+async function findClient(app: Platform, client_id: string, client_secret: string): Promise<ClientRow | null> {
   const { agent_clients } = app.store.tables;
   const [row] = await app.store.db.select().from(agent_clients).where(eq(agent_clients.client_id, client_id));
   return row !== undefined && !row.revoked && row.secret_digest === digestOf(client_secret) ? row : null;
 }
 
-async function byRefresh(app: App, request: TokenRequest): Promise<TokenAnswer> {
+async function byRefresh(app: Platform, request: TokenRequest): Promise<TokenAnswer> {
   const { refresh_token, client_id, client_secret } = request;
   if (refresh_token === undefined || refresh_token === '') return refuse('invalid_request', 'refresh_token is missing.');
   const { agent_grants: grants, agent_families: families, agent_clients: clients } = app.store.tables;
@@ -127,7 +127,7 @@ function narrow(had: readonly Scope[], asked: string | undefined): Scope[] | nul
   return names.every((name) => had.some((scope) => scope === name)) ? had.filter((scope) => names.includes(scope)) : null;
 }
 
-async function issue(app: App, tx: Db, { id: family_id, scopes }: FamilyRow): Promise<TokenAnswer> {
+async function issue(app: Platform, tx: Db, { id: family_id, scopes }: FamilyRow): Promise<TokenAnswer> {
   const { agent_grants } = app.store.tables;
   const access = randomToken('svc_at_');
   const refresh = randomToken('svc_rt_');
@@ -153,7 +153,7 @@ async function issue(app: App, tx: Db, { id: family_id, scopes }: FamilyRow): Pr
   };
 }
 
-async function forgetFamilies(app: App, tx: Db): Promise<void> {
+async function forgetFamilies(app: Platform, tx: Db): Promise<void> {
   const { agent_families, agent_grants } = app.store.tables;
   const dead = lt(agent_families.last_used_at, new Date(app.clock().getTime() - FORGET_MS).toISOString());
   const ids = tx.select({ id: agent_families.id }).from(agent_families).where(dead);

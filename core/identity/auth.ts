@@ -1,3 +1,5 @@
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithPasswordWork } from '#core/identity/passwords.ts';
 import { and, desc, eq, gt, isNull } from 'drizzle-orm';
 import type { Context, Handlers } from '#core/context/context.ts';
 import { AppError } from '#core/errors.ts';
@@ -23,7 +25,7 @@ import { askSecondFactor } from './two-factor.ts';
 type Elsewhere = 'auth.accept_invite' | 'auth.accept_invite_through' | 'auth.identities' | 'auth.unlink_identity';
 type Own = Exclude<Extract<keyof Handlers, `auth.${string}`>, Elsewhere>;
 
-export const authHandlers: Pick<Handlers, Own> = {
+export const authHandlers: Pick<Handlers<WithSources & WithPasswordWork>, Own> = {
   'auth.status': async ({ app, actor }) => {
     const people = await app.store.db.select({ id: app.store.tables.people.id }).from(app.store.tables.people).limit(1);
     const [providers, { settings }] = await Promise.all([offeredProviders(app), readSettings(app)]);
@@ -124,7 +126,11 @@ export async function requirePasswords({ app }: Context): Promise<void> {
 }
 
 /** Creates the first account; a unique row decides, so two calls at once cannot both win. */
-export async function createOwner(context: Context, username: string, password: string): Promise<PersonRow> {
+export async function createOwner(
+  context: Context<WithSources & WithPasswordWork>,
+  username: string,
+  password: string,
+): Promise<PersonRow> {
   const { app } = context;
   const { people } = app.store.tables;
   const taken = new AppError('conflict', 'This server is already set up. Sign in instead.');

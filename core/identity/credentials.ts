@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { desc, eq } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import type { Db } from '#core/store/store.ts';
 import { readPage } from '#core/store/pages.ts';
 import type { Schema } from '#core/store/schema.ts';
@@ -31,7 +31,7 @@ export function createCredentials<Name extends Table, Shown extends Record<strin
   show,
 }: CredentialKind<Name, Shown>) {
   // What is read here, every one of these tables has; the row's own type is restored where it leaves.
-  const tableOf = ({ store }: App): Schema['agent_tokens'] => store.tables[name] as Schema['agent_tokens'];
+  const tableOf = ({ store }: Platform): Schema['agent_tokens'] => store.tables[name] as Schema['agent_tokens'];
   const find = async (tx: Db, table: Schema['agent_tokens'], id: string): Promise<Row<Name>> => {
     const [row] = (await tx.select().from(table).where(eq(table.id, id))) as Row<Name>[];
     if (row === undefined) throw new AppError('not_found', `There is no ${label} with this id.`);

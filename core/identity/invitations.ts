@@ -1,3 +1,6 @@
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithHosts } from '#core/hosts/host-registry.ts';
+import type { WithPasswordWork } from '#core/identity/passwords.ts';
 import { eq } from 'drizzle-orm';
 import { holds } from '#core/contract/identity/roles.ts';
 import { uiUrl } from '#core/settings/public-urls.ts';
@@ -19,7 +22,7 @@ const INVITED_MS = 72 * 3_600_000;
 type Own = 'people.invite' | 'people.reset_2fa' | 'people.end_sessions' | 'auth.accept_invite';
 
 /** How people get in, and how others help them or put them out. */
-export const invitationHandlers: Pick<Handlers, Own> = {
+export const invitationHandlers: Pick<Handlers<WithSources & WithHosts & WithPasswordWork>, Own> = {
   'people.invite': async (context, { id }) => {
     const { app, actor } = context;
     const { people } = app.store.tables;

@@ -1,6 +1,8 @@
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithHosts } from '#core/hosts/host-registry.ts';
+import type { Platform } from '#core/platform/platform.ts';
 import { and, eq, isNotNull } from 'drizzle-orm';
 import { afterCommit } from '#core/platform/after-commit.ts';
-import type { App } from '#core/platform/platform.ts';
 import { checkVersion } from '#core/records/versioned.ts';
 import { AppError } from '#core/errors.ts';
 import { recordHistory } from '#core/records/history.ts';
@@ -34,7 +36,10 @@ const toLiveToken = (row: TokenRow): LiveToken => {
 };
 const tokens = createCredentials({ table: 'mcp_tokens', entity_type: 'mcp_token', label: 'access token', show: toToken });
 
-export const mcpTokenHandlers: Pick<Handlers, Extract<keyof Handlers, `mcp_tokens.${string}`>> = {
+export const mcpTokenHandlers: Pick<
+  Handlers<WithSources & WithHosts>,
+  Extract<keyof Handlers<WithSources & WithHosts>, `mcp_tokens.${string}`>
+> = {
   'mcp_tokens.list': tokens.list,
   'mcp_tokens.create': async (context, { name, idle_timeout_minutes, toolsets, claims }) => {
     const { app } = context;
@@ -106,7 +111,7 @@ async function changeToken(
 }
 
 /** The list that hosts check bearers against (contract section 8): digests and sealed hashes. */
-export async function tokensEvent(app: App): Promise<HostEvent> {
+export async function tokensEvent(app: Platform): Promise<HostEvent> {
   const { mcp_tokens } = app.store.tables;
   // First: what is read after it is no older.
   const list = listName('tokens', await readRevision(app, 'tokens'));
@@ -118,10 +123,11 @@ export async function tokensEvent(app: App): Promise<HostEvent> {
 }
 
 /** Every connected host hears the list as it is now. One after the other, so that an older list never comes last. */
-export const publishTokens = (app: App): Promise<void> => app.token_lock(async () => app.hosts.publish(await tokensEvent(app)));
+export const publishTokens = (app: Platform & WithHosts): Promise<void> =>
+  app.token_lock(async () => app.hosts.publish(await tokensEvent(app)));
 
 /** The hosts of every server. What the API has answered holds on all that say what they take. */
-async function tellTokens(app: App): Promise<void> {
+async function tellTokens(app: Platform & WithHosts): Promise<void> {
   await afterCommit(app, 'telling hosts of access tokens', async () => {
     const list = listName('tokens', await readRevision(app, 'tokens'));
     await app.hosts.told(list, TOLD_MS, () => Promise.all([publishTokens(app), signal(app, 'tokens')]));
@@ -131,7 +137,7 @@ async function tellTokens(app: App): Promise<void> {
 const FOLLOW_MS = 500;
 
 /** Hands on to the hosts of this server what another server changed, or what they could not be told. @returns a function that ends it. */
-export function followTokens(app: App): () => void {
+export function followTokens(app: Platform & WithHosts): () => void {
   let known = 0;
   const look = async () => {
     const current = await readRevision(app, 'tokens');
@@ -146,7 +152,7 @@ export function followTokens(app: App): () => void {
 const TELL_MS = 15_000;
 
 /** Idle time counts over all hosts: each hears of the uses that others reported. @returns a function that ends it. */
-export function tellTokenUses(app: App, every_ms = TELL_MS): () => void {
+export function tellTokenUses(app: Platform & WithHosts, every_ms = TELL_MS): () => void {
   let told = '[]';
   const tell = async (): Promise<void> => {
     const { mcp_tokens } = app.store.tables;

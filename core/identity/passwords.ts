@@ -19,3 +19,7 @@ export async function verifyPassword(password: string, hash: string | null): Pro
 /** The hash, with the standard work, of a random text that nobody kept. */
 const UNKNOWN =
   '$argon2id$v=19$m=65536,t=2,p=1$kS+ftvINduyjy2vdXDrVqjoO1vxzkSHRZBGi3iU9x6I$EtqxHt86gXKiFn7U/n7pAdpRVeTZuVPYwFIx6Si2yTk';
+
+export interface WithPasswordWork {
+  readonly password_work?: PasswordWork;
+}

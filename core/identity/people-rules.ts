@@ -1,5 +1,6 @@
+import type { Platform } from '#core/platform/platform.ts';
+import type { WithHosts } from '#core/hosts/host-registry.ts';
 import { and, eq, isNotNull, ne } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import { MOST_PEOPLE } from '#core/contract/identity/people.ts';
 import type { Role } from '#core/contract/identity/roles.ts';
 import { AppError, invalidField } from '#core/errors.ts';
@@ -12,7 +13,7 @@ import { noteEnded } from './oauth/ended.ts';
 import { tellIdentity } from './oauth/published.ts';
 import { roleOf } from '#core/context/roles.ts';
 
-export async function writePeople<T>(app: App, work: (tx: Db, endAccess: EndAccess) => Promise<T>): Promise<T> {
+export async function writePeople<T>(app: Platform & WithHosts, work: (tx: Db, endAccess: EndAccess) => Promise<T>): Promise<T> {
   let ended = false;
   const result = await app.store.write(async (tx) => {
     const endAccess: EndAccess = async (sub) => {
@@ -50,7 +51,7 @@ export async function keepOwner<T>({ app, change }: Pick<Context, 'app' | 'chang
  * and the issuers that they can sign in through. A provider that lacks its secret lets nobody in.
  */
 export async function ownersWhoCanSignIn(
-  app: App,
+  app: Platform,
   tx: Db,
   password_sign_in?: boolean,
 ): Promise<{ id: string; issuer: string | null }[]> {
@@ -90,14 +91,14 @@ const LONGEST_NAME = 255;
 const folded = (name: string): string => name.normalize('NFKC').toLowerCase();
 
 /** Refuses a name that another person has, in whatever case: two people who look the same in the history are one to its reader. */
-export async function refuseTakenName(app: App, tx: Db, id: string, username: string): Promise<void> {
+export async function refuseTakenName(app: Platform, tx: Db, id: string, username: string): Promise<void> {
   if ((await takenNames(app, tx, id)).has(folded(username))) {
     throw invalidField('username', 'Another person already has this username. Choose another one.', 'conflict');
   }
 }
 
 /** The name that is wanted, with a number behind it where somebody else has it. */
-export async function freeName(app: App, tx: Db, id: string, wanted: string): Promise<string> {
+export async function freeName(app: Platform, tx: Db, id: string, wanted: string): Promise<string> {
   const taken = await takenNames(app, tx, id);
   for (let number = 1; ; number++) {
     const suffix = number === 1 ? '' : `-${number}`;
@@ -106,13 +107,13 @@ export async function freeName(app: App, tx: Db, id: string, wanted: string): Pr
   }
 }
 
-async function takenNames({ store }: App, tx: Db, id: string): Promise<ReadonlySet<string>> {
+async function takenNames({ store }: Platform, tx: Db, id: string): Promise<ReadonlySet<string>> {
   const { people } = store.tables;
   const others = await tx.select({ username: people.username }).from(people).where(ne(people.id, id));
   return new Set(others.map(({ username }) => folded(username)));
 }
 
-export async function refuseTooMany({ store }: App, tx: Db): Promise<void> {
+export async function refuseTooMany({ store }: Platform, tx: Db): Promise<void> {
   if ((await tx.$count(store.tables.people)) < MOST_PEOPLE) return;
   throw new AppError('conflict', `There are already ${MOST_PEOPLE} people, the most that Sluice keeps. Remove one first.`);
 }

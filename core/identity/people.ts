@@ -1,3 +1,5 @@
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithHosts } from '#core/hosts/host-registry.ts';
 import { and, asc, eq, sql } from 'drizzle-orm';
 import type { Person } from '#core/contract/identity/people.ts';
 import { checkVersion } from '#core/records/versioned.ts';
@@ -17,7 +19,7 @@ type Own = 'people.list' | 'people.create' | 'people.get' | 'people.update' | 'p
 /** What an access token says of a person: when it changes, the token is no longer true. */
 const CLAIMED = ['role', 'groups', 'enabled', 'email', 'display_name'] as const;
 
-export const peopleHandlers: Pick<Handlers, Own> = {
+export const peopleHandlers: Pick<Handlers<WithSources & WithHosts>, Own> = {
   'people.list': async ({ app }, { skip, limit, search, role, enabled, group }) => {
     const { db, tables } = app.store;
     const { people } = tables;

@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { and, eq, isNull, type SQL } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import { reasonOf } from '#core/process/log.ts';
 import type { Db } from '#core/store/store.ts';
 import type { Schema } from '#core/store/schema.ts';
@@ -36,7 +36,7 @@ export async function openSession({ app, ip, user_agent }: Context, tx: Db, pers
 }
 
 /** The person behind a session token as they are now; null when the token, its session or the account is not valid any more. */
-export async function authenticate(app: App, token: string): Promise<Actor | null> {
+export async function authenticate(app: Platform, token: string): Promise<Actor | null> {
   const now = app.clock();
   const claims = await verifySession(app.env.SVC_JWT_SECRET, token, now);
   if (claims === null) return null;
@@ -60,14 +60,14 @@ export async function authenticate(app: App, token: string): Promise<Actor | nul
 }
 
 /** Stores that a credential was used. A disk that is full keeps nobody out who is let in. */
-export async function noteUse(app: App, work: (tx: Db) => Promise<void>): Promise<void> {
+export async function noteUse(app: Platform, work: (tx: Db) => Promise<void>): Promise<void> {
   await app.store.write(work).catch((error: unknown) => {
     app.log.warning('the use of a credential was not stored', { reason: reasonOf(error) });
   });
 }
 
 /** Whether the session that somebody came with still holds, and their role is the same; asking is no use of it. */
-export async function isSessionLive(app: App, { session_id, role }: Actor): Promise<boolean> {
+export async function isSessionLive(app: Platform, { session_id, role }: Actor): Promise<boolean> {
   const { sessions, people } = app.store.tables;
   const [found] = await app.store.db
     .select({ session: sessions, role: people.role, enabled: people.enabled })
@@ -81,7 +81,7 @@ export const isLive = (row: SessionRow, now: Date): boolean =>
   row.revoked_at === null && Date.parse(row.expires_at) > now.getTime() && Date.parse(row.last_seen_at) + IDLE_MS > now.getTime();
 
 /** @returns how many sessions that were not revoked yet ended. */
-export async function revokeSessions(app: App, tx: Db, where: SQL | undefined): Promise<number> {
+export async function revokeSessions(app: Platform, tx: Db, where: SQL | undefined): Promise<number> {
   const { sessions } = app.store.tables;
   const ended = await tx
     .update(sessions)

@@ -1,6 +1,6 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { asc, desc, inArray, lte } from 'drizzle-orm';
 import { announce } from '#core/platform/announcements.ts';
-import type { App } from '#core/platform/platform.ts';
 import type { AgentActivity } from '#core/contract/identity/agent-access.ts';
 import type { Handlers } from '#core/context/context.ts';
 import { readPage } from '#core/store/pages.ts';
@@ -84,7 +84,7 @@ function busiest<T>(
 }
 
 /** Adds a call to the activity. A store that fails is logged and fails no call. */
-export async function recordActivity(app: App, entry: AgentActivity): Promise<void> {
+export async function recordActivity(app: Platform, entry: AgentActivity): Promise<void> {
   const { agent_activity: table } = app.store.tables;
   try {
     await app.store.write((tx) => tx.insert(table).values({ id: app.ids(), entry }));
@@ -95,7 +95,7 @@ export async function recordActivity(app: App, entry: AgentActivity): Promise<vo
 }
 
 /** Forgets the oldest beyond what is kept. */
-export async function forgetActivity(app: App): Promise<void> {
+export async function forgetActivity(app: Platform): Promise<void> {
   const { agent_activity: table } = app.store.tables;
   const [surplus] = await app.store.db.select({ id: table.id }).from(table).orderBy(desc(table.id)).limit(1).offset(KEPT);
   if (surplus === undefined) return;
@@ -106,14 +106,14 @@ export async function forgetActivity(app: App): Promise<void> {
 }
 
 /** Newest first, no more than are kept. */
-async function readNewest(app: App, skip: number, limit: number): Promise<{ items: AgentActivity[]; total: number }> {
+async function readNewest(app: Platform, skip: number, limit: number): Promise<{ items: AgentActivity[]; total: number }> {
   const { agent_activity: table } = app.store.tables;
   const most = Math.max(0, Math.min(limit, KEPT - skip));
   const { rows, total } = await readPage(app.store.db, table, { order: [desc(table.id)], skip, limit: most });
   return { items: rows.map(({ entry }) => entry), total: Math.min(KEPT, total) };
 }
 
-async function readAll(app: App): Promise<AgentActivity[]> {
+async function readAll(app: Platform): Promise<AgentActivity[]> {
   const { agent_activity: table } = app.store.tables;
   const rows = await app.store.db.select().from(table).orderBy(desc(table.id)).limit(KEPT);
   return rows.map(({ entry }) => entry);

@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { inArray } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import { callerName } from '#core/lib/text/caller-name.ts';
 import { pagesOf } from '#core/lib/slices.ts';
 import { PAGE } from '#core/store/trees.ts';
@@ -10,7 +10,7 @@ interface Called {
 }
 
 /** A host knows a person who signed in here by their id alone, which stands where the request log has a name. @returns what names them. */
-export async function callerNames(app: App, called: readonly Called[]): Promise<<T extends Called>(one: T) => T> {
+export async function callerNames(app: Platform, called: readonly Called[]): Promise<<T extends Called>(one: T) => T> {
   const { people } = app.store.tables;
   const names = new Map<string, string | null>();
   const ids = new Set(called.filter(isUnnamed).flatMap(({ caller }) => caller?.person ?? []));

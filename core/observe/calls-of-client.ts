@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { and, desc, eq, gte, inArray, isNull, lt, or, type SQL, sql } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import { countUpTo } from '#core/store/pages.ts';
 import { isClient } from './call-filters.ts';
 
@@ -24,7 +24,7 @@ const FEW_SESSIONS = 5_000;
 const FEW_CALLS = 10_000;
 
 /** Whether all calls of a client are quickly read. */
-export async function isRare({ store }: App, wanted: Wanted): Promise<boolean> {
+export async function isRare({ store }: Platform, wanted: Wanted): Promise<boolean> {
   const { mcp_sessions } = store.tables;
   const its = store.db
     .select({ calls: mcp_sessions.calls })
@@ -42,7 +42,13 @@ export async function isRare({ store }: App, wanted: Wanted): Promise<boolean> {
  * Ids of the newest calls of a client. An index by client would cost every call that is stored, and there are few sessions:
  * they are read from the latest on, until none of the others has a newer call than those that were found.
  */
-export async function newestOfClient(app: App, wanted: Wanted, is_rare: boolean, skip: number, limit: number): Promise<number[]> {
+export async function newestOfClient(
+  app: Platform,
+  wanted: Wanted,
+  is_rare: boolean,
+  skip: number,
+  limit: number,
+): Promise<number[]> {
   const { request_logs } = app.store.tables;
   const most = skip + limit;
   const [all, others] = partsOf(app, wanted);
@@ -65,7 +71,7 @@ export async function newestOfClient(app: App, wanted: Wanted, is_rare: boolean,
 const idsOf = (found: readonly Found[], skip: number): number[] => found.slice(skip).map(({ id }) => id);
 
 /** How many calls of a client there are, but no more than `most`. */
-export async function countOfClient(app: App, wanted: Wanted, is_rare: boolean, most: number): Promise<number> {
+export async function countOfClient(app: Platform, wanted: Wanted, is_rare: boolean, most: number): Promise<number> {
   const counts = await Promise.all(
     partsOf(app, wanted).map((part) =>
       countUpTo(app, most, sql`select 1 from ${callsFrom(app, is_rare)} where ${and(part, wanted.also)}`),
@@ -75,13 +81,13 @@ export async function countOfClient(app: App, wanted: Wanted, is_rare: boolean, 
 }
 
 /** @param by_session without it, SQLite takes the index of whatever else is wanted, which finds far more than a rare client called. */
-const callsFrom = ({ store }: App, by_session: boolean): SQL =>
+const callsFrom = ({ store }: Platform, by_session: boolean): SQL =>
   by_session && store.dialect === 'sqlite'
     ? sql`${store.tables.request_logs} indexed by request_logs_session`
     : sql`${store.tables.request_logs}`;
 
 /** The calls in sessions of the client, and those of the time before there were sessions. */
-function partsOf({ store }: App, wanted: Wanted): readonly [SQL, SQL | undefined] {
+function partsOf({ store }: Platform, wanted: Wanted): readonly [SQL, SQL | undefined] {
   const { request_logs, mcp_sessions } = store.tables;
   const sessions = store.db.select({ id: mcp_sessions.id }).from(mcp_sessions).where(sessionsWanted(store, wanted));
   return [
@@ -92,7 +98,7 @@ function partsOf({ store }: App, wanted: Wanted): readonly [SQL, SQL | undefined
 
 /** Of each part the newest calls, in one order. */
 async function newestOf(
-  app: App,
+  app: Platform,
   parts: readonly (SQL | undefined)[],
   { also }: Wanted,
   most: number,
@@ -113,7 +119,7 @@ async function newestOf(
 }
 
 /** The next sessions of the client after one, the latest first. */
-function sessionsOf(app: App, wanted: Wanted, after: { readonly id: number; readonly last_at: string } | undefined) {
+function sessionsOf(app: Platform, wanted: Wanted, after: { readonly id: number; readonly last_at: string } | undefined) {
   const { id, last_at } = app.store.tables.mcp_sessions;
   const { db, tables } = app.store;
   const earlier =
@@ -127,7 +133,7 @@ function sessionsOf(app: App, wanted: Wanted, after: { readonly id: number; read
 }
 
 /** A call that came late may be older than the start of its session, but none is newer than its end. */
-function sessionsWanted(store: App['store'], { client, since }: Wanted): SQL | undefined {
+function sessionsWanted(store: Platform['store'], { client, since }: Wanted): SQL | undefined {
   const { mcp_sessions: table } = store.tables;
   return and(isClient(store, table.client, client), since === undefined ? undefined : gte(table.last_at, since));
 }

@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { and, desc, eq, gte, inArray, isNotNull, isNull, lt, type SQL, sql } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import { outcomeOf } from '#core/contract/observe/outcomes.ts';
 import { AppError } from '#core/errors.ts';
 import type { Handlers } from '#core/context/context.ts';
@@ -98,7 +98,7 @@ export const callHandlers: Pick<Handlers, 'logs.list' | 'logs.get'> = {
 const MOST_COUNTED = 10_001;
 
 /** What the list shows of a call. */
-function shown({ store }: App) {
+function shown({ store }: Platform) {
   const { id, timestamp, kind, name, connection_id, client, token_prefix, duration_ms, ...rest } = store.tables.request_logs;
   const { wait_ms, rows, success, error, snapshot_version, canary, confirmation } = rest;
   const whose = { id, timestamp, kind, name, connection_id, client, token_prefix };

@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { and, eq } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import type { CanarySide } from '#core/contract/deploy/canary-state.ts';
 import { neverRan } from '#core/contract/observe/outcomes.ts';
 import type { CallGroup, Calls } from '#core/contract/observe/usage-batch.ts';
@@ -21,7 +21,7 @@ interface Counted {
  * turns in it already. @returns whether there were any.
  */
 export async function countOnSides(
-  app: App,
+  app: Platform,
   tx: Db,
   groups: readonly CallGroup[],
   cells: readonly Cell[],
@@ -75,7 +75,7 @@ function sumsOf(groups: readonly CallGroup[], cells: readonly Cell[], durations:
 }
 
 /** What was counted so far. */
-export async function sidesOf(app: App, canary_id: string, tx: Db = app.store.db): Promise<Sides> {
+export async function sidesOf(app: Platform, canary_id: string, tx: Db = app.store.db): Promise<Sides> {
   const { canary_sides } = app.store.tables;
   const rows = await tx.select().from(canary_sides).where(eq(canary_sides.canary_id, canary_id));
   const of = (side: Side): CanarySide => {

@@ -132,3 +132,7 @@ async function toLook(file: Buffer): Promise<Look> {
   const reader = new Reader(file);
   return (address) => reader.get(address) as Place | null;
 }
+
+export interface WithCountries {
+  readonly countries: Countries;
+}

@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { and, inArray, lt, sql } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import type { CallDetail } from '#core/contract/observe/calls.ts';
 import { LOGGED_ARGUMENTS, type LoggedArguments, LONGEST_SEALED } from '#core/contract/observe/logged-arguments.ts';
 import { readSettings } from '#core/settings/settings.ts';
@@ -17,7 +17,7 @@ interface Entry {
 }
 
 /** What a call sent, for signed-in people who may edit tools. A token reads none, whoever made it. */
-export async function shownArguments(app: App, actor: Actor | null, { name, timestamp, sealed }: Entry): Promise<Shown> {
+export async function shownArguments(app: Platform, actor: Actor | null, { name, timestamp, sealed }: Entry): Promise<Shown> {
   const without = (arguments_state: Shown['arguments_state']): Shown => ({
     arguments_state,
     arguments: null,
@@ -39,7 +39,7 @@ export async function shownArguments(app: App, actor: Actor | null, { name, time
 }
 
 const HOUR_MS = 3_600_000;
-const keptSince = async (app: App): Promise<string> => {
+const keptSince = async (app: Platform): Promise<string> => {
   const { log_arguments_hours } = (await readSettings(app)).settings;
   return new Date(app.clock().getTime() - log_arguments_hours * HOUR_MS).toISOString();
 };
@@ -48,7 +48,7 @@ const keptSince = async (app: App): Promise<string> => {
 const ROWS_AT_ONCE = 1_000;
 
 /** Removes what calls sent longer ago than `log_arguments_hours`; the calls stay. */
-export async function forgetArguments(app: App): Promise<void> {
+export async function forgetArguments(app: Platform): Promise<void> {
   const { request_logs: table } = app.store.tables;
   const since = await keptSince(app);
   // The condition of its index, as it stands there.

@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { desc, eq, gte, lt, sql } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import type { RefusalKind } from '#core/contract/observe/calls.ts';
 import type { UsageBatch } from '#core/contract/observe/usage-batch.ts';
 import type { Handlers } from '#core/context/context.ts';
@@ -12,7 +12,7 @@ const COUNTED_MS = 24 * HOUR_MS;
 
 /** Stores what a host refused: the newest as a list, all of them as a number. */
 export async function storeRefusals(
-  app: App,
+  app: Platform,
   tx: Db,
   { refusals, refused }: Pick<UsageBatch, 'refusals' | 'refused'>,
 ): Promise<void> {

@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { and, sql } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import type { CallGroup } from '#core/contract/observe/usage-batch.ts';
 import { type Column, laterOf, rowsOf } from '#core/store/columns.ts';
 import { writeMeta } from '#core/store/meta.ts';
@@ -12,7 +12,7 @@ import { keepCallers } from './metrics/callers.ts';
 import { ADDED, OTHER_ERRORS, type Sum, sumsOfCallers, sumsOfNames } from './metrics/sums.ts';
 
 /** Adds calls to their minutes and hours, after the other servers and before them: see `takeTurns`. */
-export async function addToSeries(app: App, tx: Db, groups: readonly CallGroup[], cells: readonly Cell[]): Promise<void> {
+export async function addToSeries(app: Platform, tx: Db, groups: readonly CallGroup[], cells: readonly Cell[]): Promise<void> {
   const { usage_series, caller_series } = app.store.tables;
   const callers = await keepCallers(app, tx, groups, cells);
   await add(app, tx, { table: usage_series, own: [] }, sumsOfNames(groups, cells));
@@ -25,13 +25,13 @@ interface Series {
   readonly own: readonly ('caller_id' | 'connection_id')[];
 }
 
-async function add(app: App, tx: Db, series: Series, rows: readonly Sum[]): Promise<void> {
+async function add(app: Platform, tx: Db, series: Series, rows: readonly Sum[]): Promise<void> {
   await mergeStored(app, tx, series, rows);
   await write(app, tx, series, rows);
 }
 
 /** Servers add to the same rows one after the other; embedded, writers take turns anyway. */
-export async function takeTurns(app: App, tx: Db): Promise<void> {
+export async function takeTurns(app: Platform, tx: Db): Promise<void> {
   if (!mayHaveOthers(app)) return;
   await writeMeta(app.store, tx, 'usage_lock', '');
 }
@@ -51,7 +51,7 @@ const keysOf = (rows: readonly Sum[], own: Series['own']) => {
 const KEY = ['seconds', 'start', 'kind', 'name'] as const;
 
 /** Histograms are merged here; what is added up else, the database adds. */
-async function mergeStored(app: App, tx: Db, { table, own }: Series, rows: readonly Sum[]): Promise<void> {
+async function mergeStored(app: Platform, tx: Db, { table, own }: Series, rows: readonly Sum[]): Promise<void> {
   const mine = rowsOf(app.store.dialect, 'mine', keysOf(rows, own));
   const same = [...KEY, ...own].map((key) => sql`${table}.${sql.identifier(key)} = mine.${sql.identifier(key)}`);
   const found = sql`(with recursive ${mine} select mine.place, ${table.histogram} as histogram from mine cross join ${table} where ${and(...same)}) as found`;
@@ -62,7 +62,7 @@ async function mergeStored(app: App, tx: Db, { table, own }: Series, rows: reado
   }
 }
 
-async function write(app: App, tx: Db, { table, own }: Series, rows: readonly Sum[]): Promise<void> {
+async function write(app: Platform, tx: Db, { table, own }: Series, rows: readonly Sum[]): Promise<void> {
   const added = rowsOf(app.store.dialect, 'added', {
     ...keysOf(rows, own),
     entity_id: { type: 'text', cells: rows.map(({ entity_id }) => entity_id) },

@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { and, eq, isNull, lt, or, sql } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import type { CallGroup, CallNote, Calls, UsageBatch } from '#core/contract/observe/usage-batch.ts';
 import { announce } from '#core/platform/announcements.ts';
 import { signal } from '#core/platform/signals.ts';
@@ -20,7 +20,7 @@ const CLOCK_SKEW_MS = 5 * 60_000;
  * Stores what a host did, in one transaction: every call, its part of the series, the host's queues.
  * @returns false when this batch of this boot was stored before.
  */
-export async function storeUsage(app: App, host_id: string, sent: UsageBatch): Promise<boolean> {
+export async function storeUsage(app: Platform, host_id: string, sent: UsageBatch): Promise<boolean> {
   const named = await callerNames(app, [...sent.groups, ...sent.lists, ...(sent.running ?? [])]);
   const running = sent.running && { running: sent.running.map(named) };
   const batch = { ...sent, groups: sent.groups.map(named), lists: sent.lists.map(named), ...running };
@@ -62,7 +62,7 @@ const notAhead = (times: Calls['timestamp'], now: number): Calls['timestamp'] =>
   times.some((ms) => ms > now + CLOCK_SKEW_MS) ? times.map((ms) => (ms > now + CLOCK_SKEW_MS ? now : ms)) : times;
 
 /** Sequences of one boot grow: a batch that is not newer than the stored one was stored. */
-async function claim(app: App, tx: Db, host_id: string, { boot_id, seq, queues, running }: UsageBatch): Promise<boolean> {
+async function claim(app: Platform, tx: Db, host_id: string, { boot_id, seq, queues, running }: UsageBatch): Promise<boolean> {
   const { host_reports } = app.store.tables;
   const report = { seq, reported_at: app.clock().toISOString(), ...(queues && { queues }), ...(running && { running }) };
   const stored = await tx
@@ -74,13 +74,13 @@ async function claim(app: App, tx: Db, host_id: string, { boot_id, seq, queues, 
 }
 
 /** What a start of a host reported of itself; its calls stay. */
-export async function forgetReports(app: App, boot_id: string): Promise<void> {
+export async function forgetReports(app: Platform, boot_id: string): Promise<void> {
   const { host_reports } = app.store.tables;
   await app.store.write((tx) => tx.delete(host_reports).where(eq(host_reports.boot_id, boot_id)));
 }
 
 async function insertLogs(
-  app: App,
+  app: Platform,
   tx: Db,
   { groups, calls, notes }: Pick<UsageBatch, 'groups' | 'calls' | 'notes'>,
   sessions: readonly number[],
@@ -156,7 +156,7 @@ function toOutcomes(groups: readonly CallGroup[], { group, error }: Calls) {
   return { outcomes, places };
 }
 
-async function noteTokenUses(app: App, tx: Db, uses: UsageBatch['token_uses']): Promise<void> {
+async function noteTokenUses(app: Platform, tx: Db, uses: UsageBatch['token_uses']): Promise<void> {
   const { mcp_tokens } = app.store.tables;
   const now = app.clock().toISOString();
   for (const { id, ...use } of uses) {

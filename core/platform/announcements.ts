@@ -1,4 +1,4 @@
-import type { App } from './platform.ts';
+import type { Platform } from '#core/platform/platform.ts';
 import type { OperationName } from '#core/contract/index.ts';
 import { onSignal, signal } from './signals.ts';
 
@@ -12,13 +12,13 @@ export type Happening = 'calls' | 'queue' | 'hosts' | 'notices' | 'oauth_attempt
 /** Those of one moment are told together. */
 const TOGETHER_MS = 250;
 
-export function announce(app: App, what: Announcement): void {
+export function announce(app: Platform, what: Announcement): void {
   const is_first = app.announced.size === 0;
   app.announced.add(what);
   if (is_first) app.background(tellSoon(app));
 }
 
-async function tellSoon(app: App): Promise<void> {
+async function tellSoon(app: Platform): Promise<void> {
   await app.sleep(TOGETHER_MS);
   const all = [...app.announced];
   app.announced.clear();
@@ -29,7 +29,7 @@ async function tellSoon(app: App): Promise<void> {
 const SIGNALLED = { hosts: 'hosts', deployment: 'hosts', canary: 'canary', certificate: 'ssl' } as const;
 
 /** Hears the announcements of every server of the installation. @returns a function that ends it. */
-export function onAnnounced(app: App, listener: (all: readonly Announcement[]) => void): () => void {
+export function onAnnounced(app: Platform, listener: (all: readonly Announcement[]) => void): () => void {
   const ends = [
     onSignal(app, 'announced', (text) => listener(JSON.parse(text) as Announcement[])),
     ...Object.entries(SIGNALLED).map(([name, what]) => onSignal(app, name as keyof typeof SIGNALLED, () => listener([what]))),

@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { and, eq, sql, type SQL } from 'drizzle-orm';
-import type { App } from './platform.ts';
 import type { Db, Store } from '#core/store/store.ts';
 
 /** A server that was killed keeps its work from the others for no longer than this. */
@@ -9,14 +9,14 @@ const LONGEST_SECONDS = 120;
 const RENEW_MS = 5_000;
 
 /** Seconds by the clock that all servers share. */
-export const databaseSeconds = ({ store }: App): SQL<number> => SECONDS[store.dialect];
-const SECONDS: Readonly<Record<App['store']['dialect'], SQL<number>>> = {
+export const databaseSeconds = ({ store }: Platform): SQL<number> => SECONDS[store.dialect];
+const SECONDS: Readonly<Record<Platform['store']['dialect'], SQL<number>>> = {
   sqlite: sql<number>`((julianday('now') - 2440587.5) * 86400.0)`,
   postgresql: sql<number>`extract(epoch from clock_timestamp())::double precision`,
 };
 
 /** The time by that clock, in ms since 1970; with an embedded database it is the server's own. */
-export async function databaseTime(app: App, db: Db): Promise<number> {
+export async function databaseTime(app: Platform, db: Db): Promise<number> {
   const here = app.clock().getTime();
   if (app.store.dialect === 'sqlite') return here;
   const { meta } = app.store.tables;
@@ -29,10 +29,10 @@ export async function databaseTime(app: App, db: Db): Promise<number> {
 }
 
 /** Whether other servers may use the same database: an embedded one has a single server. */
-export const mayHaveOthers = ({ store }: App): boolean => store.dialect === 'postgresql';
+export const mayHaveOthers = ({ store }: Platform): boolean => store.dialect === 'postgresql';
 
 /** Takes or keeps a lease; false when another one has it. */
-export async function takeLease(app: App, name: string, holder: string, seconds = LEASE_SECONDS): Promise<boolean> {
+export async function takeLease(app: Platform, name: string, holder: string, seconds = LEASE_SECONDS): Promise<boolean> {
   const { leases } = app.store.tables;
   const now = databaseSeconds(app);
   const until = sql<number>`${now} + ${sql.raw(String(seconds))}`;
@@ -50,7 +50,7 @@ export async function takeLease(app: App, name: string, holder: string, seconds 
   return taken.length > 0;
 }
 
-export async function endLease(app: App, name: string, holder: string): Promise<void> {
+export async function endLease(app: Platform, name: string, holder: string): Promise<void> {
   const { leases } = app.store.tables;
   await app.store.write((tx) => tx.delete(leases).where(and(eq(leases.name, name), eq(leases.holder, holder))));
 }
@@ -77,9 +77,9 @@ interface Times {
  * @returns null when another server does the work, or took it over.
  */
 export async function withLease<T>(
-  app: App,
+  app: Platform,
   name: string,
-  work: (held: App, lease: Lease) => Promise<T>,
+  work: (held: Platform, lease: Lease) => Promise<T>,
   { seconds, renew_ms }: Times = { seconds: LEASE_SECONDS, renew_ms: RENEW_MS },
 ): Promise<T | null> {
   // Of this work alone: what took the lease in between was another one, even of this server.
@@ -128,7 +128,7 @@ export async function withLease<T>(
 
 /** Whether the holder still has the lease, which is kept then. */
 async function renewLease(
-  app: App,
+  app: Platform,
   tx: Db,
   { name, holder, seconds }: { readonly name: string; readonly holder: string; readonly seconds: number },
 ): Promise<boolean> {

@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import type { Progress } from '#core/contract/observe/progress.ts';
-import type { App } from './platform.ts';
 import { getSealed, setSealed } from './sealed-kv.ts';
 
 /** Nobody looks more often, and what is left by a server that was killed is soon forgotten. */
@@ -13,7 +13,7 @@ export interface ProgressNote {
   end(): void;
 }
 
-export function createProgressNote(app: Pick<App, 'kv' | 'keyring'>, key: string): ProgressNote {
+export function createProgressNote(app: Pick<Platform, 'kv' | 'keyring'>, key: string): ProgressNote {
   let now: Progress = { step: 'check', done: 0, of: 0 };
   let told_at = Number.NEGATIVE_INFINITY;
   const tell = (): void => {
@@ -33,7 +33,7 @@ export function createProgressNote(app: Pick<App, 'kv' | 'keyring'>, key: string
   };
 }
 
-export async function readProgress(app: Pick<App, 'kv' | 'keyring'>, key: string): Promise<Progress | null> {
+export async function readProgress(app: Pick<Platform, 'kv' | 'keyring'>, key: string): Promise<Progress | null> {
   const text = await getSealed(app, key);
   return text === null ? null : (JSON.parse(text) as Progress);
 }

@@ -1,4 +1,4 @@
-import type { App } from './platform.ts';
+import type { Platform } from '#core/platform/platform.ts';
 import { onSignal, type Signal } from './signals.ts';
 
 export interface RegularWork {
@@ -16,7 +16,7 @@ export interface RegularWork {
  * Works in turns, never in two at once; a turn that fails is logged and the next one tries again. The end of the app waits for a turn
  * that runs. @returns a function that ends it.
  */
-export function runEvery(app: App, { every_ms, what, work, at_once = false, wake }: RegularWork): () => void {
+export function runEvery(app: Platform, { every_ms, what, work, at_once = false, wake }: RegularWork): () => void {
   let working = false;
   let again = false;
   let ended = false;

@@ -1,7 +1,7 @@
-import type { App } from './platform.ts';
+import type { Platform } from '#core/platform/platform.ts';
 import { openOrNull } from '#core/lib/secrets.ts';
 
-type Sealed = Pick<App, 'kv' | 'keyring'>;
+type Sealed = Pick<Platform, 'kv' | 'keyring'>;
 
 /** Shared values that programs act on are sealed at their key: who can write to Redis can neither make nor move one. */
 export const setSealed = ({ kv, keyring }: Sealed, key: string, value: string, ttl_ms: number): Promise<void> =>

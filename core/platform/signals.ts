@@ -1,4 +1,4 @@
-import type { App } from './platform.ts';
+import type { Platform } from '#core/platform/platform.ts';
 import { reasonOf } from '#core/process/log.ts';
 import { fingerprintOf, openOrNull } from '#core/lib/secrets.ts';
 
@@ -22,7 +22,7 @@ export type Signal =
   | 'announced';
 
 /** Other installations may use the same Redis. */
-const channelOf = ({ keyring }: App, signal: Signal): string =>
+const channelOf = ({ keyring }: Platform, signal: Signal): string =>
   `${signal}:${fingerprintOf(keyring.seal(signal, 'installation/channel'))}`;
 
 /** Clocks of servers differ by less. */
@@ -30,7 +30,7 @@ const OLD_MS = 10 * 60_000;
 const placeOf = (name: Signal): string => `signal/${name}`;
 
 /** Sealed with its name and time: who can publish in Redis can neither make a message nor send an old one again. */
-export function signal(app: App, name: Signal, message = ''): Promise<void> {
+export function signal(app: Platform, name: Signal, message = ''): Promise<void> {
   const sent = JSON.stringify([app.clock().getTime(), message] satisfies Sent);
   return app.kv.publish(channelOf(app, name), app.keyring.seal(sent, placeOf(name)));
 }
@@ -38,7 +38,7 @@ export function signal(app: App, name: Signal, message = ''): Promise<void> {
 type Sent = readonly [at: number, message: string];
 
 /** Null: it is not of this installation, or of long ago. */
-function openSignal({ keyring, clock, log }: App, name: Signal, text: string): string | null {
+function openSignal({ keyring, clock, log }: Platform, name: Signal, text: string): string | null {
   const opened = openOrNull(keyring, text, placeOf(name));
   const [at, message] = opened === null ? [Number.NaN, ''] : (JSON.parse(opened) as Sent);
   if (Math.abs(clock().getTime() - at) <= OLD_MS) return message;
@@ -47,7 +47,7 @@ function openSignal({ keyring, clock, log }: App, name: Signal, text: string): s
 }
 
 /** @returns a function that ends it. */
-export function onSignal(app: App, name: Signal, listener: (message: string) => void): () => void {
+export function onSignal(app: Platform, name: Signal, listener: (message: string) => void): () => void {
   let ended = false;
   const subscribed = app.kv.subscribe(channelOf(app, name), (text) => {
     const message = ended ? null : openSignal(app, name, text);

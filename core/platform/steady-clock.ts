@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { eq } from 'drizzle-orm';
-import type { App } from './platform.ts';
 import { databaseTime } from './leases.ts';
 
 /** While a server is up, old data is deleted many times within this: a longer gap is a pause, or a clock that jumped ahead. */
@@ -21,7 +21,7 @@ interface Noted {
  * is that of the database if that is earlier. @param work gets the app with the time of the beginning.
  * @returns null while the time may be wrong.
  */
-export async function withSteadyClock<T>(app: App, work: (app: App) => Promise<T>): Promise<T | null> {
+export async function withSteadyClock<T>(app: Platform, work: (app: Platform) => Promise<T>): Promise<T | null> {
   const now = Math.min(app.clock().getTime(), await databaseTime(app, app.store.db));
   const noted = await readNoted(app, now);
   const next = nextAfter(noted, now);
@@ -45,14 +45,14 @@ function nextAfter(noted: Noted, now: number): Noted {
   return is_new ? { at: noted.at, ahead_since: now } : noted;
 }
 
-async function readNoted(app: App, now: number): Promise<Noted> {
+async function readNoted(app: Platform, now: number): Promise<Noted> {
   const { meta } = app.store.tables;
   const [row] = await app.store.db.select().from(meta).where(eq(meta.key, KEY));
   const [at = Number.NaN, ahead_since = 0] = (row?.value ?? '').split(' ').map(Number);
   return row === undefined || Number.isNaN(at) ? { at: now - NOTED_MS, ahead_since: 0 } : { at, ahead_since };
 }
 
-async function write(app: App, { at, ahead_since }: Noted): Promise<void> {
+async function write(app: Platform, { at, ahead_since }: Noted): Promise<void> {
   const { meta } = app.store.tables;
   const value = `${at} ${ahead_since}`;
   await app.store.write((tx) =>

@@ -1,6 +1,7 @@
+import type { Platform } from '#core/platform/platform.ts';
+import type { WithSources } from '#core/sources/source-pool.ts';
 import { asc, count, eq, gt, inArray, max, or } from 'drizzle-orm';
 import { createHash } from 'node:crypto';
-import type { App } from '#core/platform/platform.ts';
 import { createMemoryKv } from '#core/cluster/memory.ts';
 import { CONFIGURED, ENTITY_KINDS } from '#core/contract/entities.ts';
 import type { OperationName } from '#core/contract/index.ts';
@@ -26,7 +27,7 @@ export interface Step {
 
 /** The working copy as it would be with a proposal: a copy in memory, so that nothing waits for it and nothing of it stays. */
 export interface Overlay {
-  readonly app: App;
+  readonly app: Platform;
   /** Sessions to the connections of this copy. */
   readonly sources: SourcePool;
   /** What the databases said of statements. */
@@ -57,14 +58,14 @@ const PAGE = 500;
 /** SQLite takes 32 766 values a statement. */
 const ROWS_AT_ONCE = 400;
 
-export async function openOverlay(app: App, owner: Owner): Promise<Overlay> {
+export async function openOverlay(app: WithSources, owner: Owner): Promise<Overlay> {
   const scratch = await openScratch();
   await app.store.read((tx) => copyConfiguration(app.store, tx, scratch));
   const live = new Map((await scratch.db.select().from(scratch.tables.connections)).map((row) => [row.id, row]));
   const recalled: Recalled = new Map();
   const own = createSourcePool(app.policy, app.keyring);
   const sources = sharing(app.sources, own, live);
-  const inside: App = {
+  const inside: WithSources = {
     ...app,
     store: scratch,
     // Counters of the installation are not counted up by what is only tried.
@@ -215,7 +216,7 @@ async function copyHistory(from: Store, to: Store, operation: OperationName, inp
 }
 
 /** What tells that the configuration is another one than it was. */
-export async function stampOf({ store }: App): Promise<string> {
+export async function stampOf({ store }: Platform): Promise<string> {
   const { tests, server_config, deployment } = store.tables;
   return store.read(async (tx) => {
     const [seq, [tested], [settings], [deployed]] = await Promise.all([

@@ -1,5 +1,6 @@
+import type { Platform } from '#core/platform/platform.ts';
+import type { WithSources } from '#core/sources/source-pool.ts';
 import { afterCommit } from '#core/platform/after-commit.ts';
-import type { App } from '#core/platform/platform.ts';
 import { runEvery } from '#core/platform/run-every.ts';
 import type { ProposalFinding, Reviewed } from '#core/contract/proposals.ts';
 import { AppError, CONTROLS, type ErrorCode } from '#core/errors.ts';
@@ -48,7 +49,11 @@ export function createOverlays(): Overlays {
   };
 }
 
-export async function inTurn<T>({ overlays: { locks } }: App, author: string, work: () => Promise<T>): Promise<T> {
+export async function inTurn<T>(
+  { overlays: { locks } }: Platform & WithOverlays,
+  author: string,
+  work: () => Promise<T>,
+): Promise<T> {
   const lock = locks.get(author) ?? createLock();
   locks.set(author, lock);
   try {
@@ -68,7 +73,7 @@ export interface Replayed extends Owner {
  * @param work answers the version that the proposal has then.
  */
 export async function withOverlay<T>(
-  app: App,
+  app: WithSources & WithOverlays,
   door: Door,
   proposal: Replayed,
   steps: readonly Step[],
@@ -100,7 +105,7 @@ export async function withOverlay<T>(
 }
 
 async function replayed(
-  app: App,
+  app: WithSources & WithOverlays,
   door: Door,
   proposal: Replayed,
   steps: readonly Step[],
@@ -166,7 +171,7 @@ const retold = (error: AppError, code: ErrorCode, detail: string): AppError => {
   return new AppError(code, detail, { cause: error, errors, ...(retry_after !== undefined && { retry_after }) });
 };
 
-export async function drop({ overlays: { kept }, log }: App, id: string): Promise<void> {
+export async function drop({ overlays: { kept }, log }: Platform & WithOverlays, id: string): Promise<void> {
   const entry = kept.get(id);
   if (entry === undefined || entry.busy) return;
   kept.delete(id);
@@ -174,14 +179,18 @@ export async function drop({ overlays: { kept }, log }: App, id: string): Promis
 }
 
 /** Those that are not written to go without anybody asking. @returns a function that ends it. */
-export const keepDroppingIdle = (app: App): (() => void) =>
+export const keepDroppingIdle = (app: Platform & WithOverlays): (() => void) =>
   runEvery(app, { every_ms: KEPT_MS / 10, what: 'closing idle proposals', work: () => dropIdle(app) });
 
-export async function dropIdle(app: App, kept_ms = KEPT_MS): Promise<void> {
+export async function dropIdle(app: Platform & WithOverlays, kept_ms = KEPT_MS): Promise<void> {
   const idle = [...app.overlays.kept].filter(([, { busy }]) => !busy).toSorted(([, a], [, b]) => a.used_at - b.used_at);
   const surplus = idle.length - MOST_KEPT;
   const now = performance.now();
   for (const [n, [id, { used_at }]] of idle.entries()) {
     if (n < surplus || now - used_at > kept_ms) await drop(app, id);
   }
+}
+
+export interface WithOverlays {
+  readonly overlays: Overlays;
 }

@@ -1,5 +1,8 @@
+import type { ProposalsApp } from '#core/proposals/app.ts';
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithOverlays } from '#core/proposals/overlays.ts';
+import type { Platform } from '#core/platform/platform.ts';
 import { callOf } from './propose.ts';
-import type { App } from '#core/platform/platform.ts';
 import { ENTITY_KINDS } from '#core/contract/entities.ts';
 import type { Input } from '#core/contract/index.ts';
 import { MOST_COMMENTS, type ProposalItem, type StaleRecord, type TouchedRecord } from '#core/contract/proposals.ts';
@@ -41,7 +44,7 @@ import {
 import { summaryOf } from './words.ts';
 import { mayPretend } from '#core/definitions/tests.ts';
 
-export const proposalHandlers: Pick<Handlers, Extract<keyof Handlers, `proposals.${string}`>> = {
+export const proposalHandlers: Pick<Handlers<ProposalsApp>, Extract<keyof Handlers<ProposalsApp>, `proposals.${string}`>> = {
   'proposals.list': async ({ app }, { state, skip, limit }) => {
     const { rows, total, open } = await listProposals(app, state, skip, limit);
     return { items: await toItems(app, rows), total, open };
@@ -128,13 +131,13 @@ async function close(
   return toItem(app, stored, tx);
 }
 
-async function seenOf(context: Context, row: ProposalRow, operations: readonly OperationRow[]) {
+async function seenOf(context: Context<ProposalsApp>, row: ProposalRow, operations: readonly OperationRow[]) {
   const { problem: _, ...seen } = await lastReviewOf(context, doorOf(context), row, operations);
   return { ...seen, operations: operations.map(toOperation) };
 }
 
 async function reject(
-  context: Context,
+  context: Context<ProposalsApp>,
   { id, version, comment: text, all_of_author }: Input<'proposals.reject'>,
 ): Promise<ProposalItem> {
   const { app } = context;
@@ -150,7 +153,7 @@ async function reject(
 }
 
 /** Of many that one author fills the list with, nobody looks at each. */
-async function rejectUnseen(context: Context, row: ProposalRow): Promise<void> {
+async function rejectUnseen(context: Context<WithSources & WithOverlays>, row: ProposalRow): Promise<void> {
   const { app } = context;
   const operations = (await operationsOf(app, row.id)).map(toOperation);
   const closed = { diff: [], findings: [], tests: [], test_changes: [], operations };
@@ -164,7 +167,10 @@ async function rejectUnseen(context: Context, row: ProposalRow): Promise<void> {
 }
 
 /** All operations in one transaction, each through the same door as if the approver had made it. */
-async function approve(context: Context, { id, version, comment: text }: Input<'proposals.approve'>): Promise<ProposalItem> {
+async function approve(
+  context: Context<ProposalsApp>,
+  { id, version, comment: text }: Input<'proposals.approve'>,
+): Promise<ProposalItem> {
   const { app } = context;
   const row = await findProposal(app, id);
   if (version === undefined) throw invalidField('version', 'version is required: that of the proposal as it was reviewed.');
@@ -203,7 +209,7 @@ async function apply(
   { sources, recalled }: Overlay,
 ): Promise<void> {
   const { app } = context;
-  const inside: App = {
+  const inside: Platform = {
     ...app,
     store: within(app.store, tx),
     sources: recalling(sources, recalled, 'repeat'),
@@ -242,7 +248,7 @@ function refuseStale(stale: readonly StaleRecord[]): void {
 }
 
 /** Records that are not as they were when the proposal touched them first. */
-async function staleOf(app: App, operations: readonly OperationRow[]): Promise<StaleRecord[]> {
+async function staleOf(app: Platform, operations: readonly OperationRow[]): Promise<StaleRecord[]> {
   const first = new Map<string, TouchedRecord>();
   for (const record of operations.flatMap(({ touched }) => touched)) {
     if (!first.has(keyOf(record))) first.set(keyOf(record), record);
@@ -257,7 +263,7 @@ async function staleOf(app: App, operations: readonly OperationRow[]): Promise<S
   return stale;
 }
 
-async function versionNow(app: App, type: TouchedRecord['entity_type'], id: string): Promise<number | null> {
+async function versionNow(app: Platform, type: TouchedRecord['entity_type'], id: string): Promise<number | null> {
   if (type === CONFIG_ID) return (await readSettings(app)).version;
   const kind = ENTITY_KINDS.find((known) => known === type);
   if (kind === undefined) return null;
@@ -267,7 +273,7 @@ async function versionNow(app: App, type: TouchedRecord['entity_type'], id: stri
 }
 
 /** Makes it anew on the working copy as it is now. */
-async function rebase(context: Context, id: string): Promise<ProposalItem> {
+async function rebase(context: Context<WithSources & WithOverlays>, id: string): Promise<ProposalItem> {
   const { app } = context;
   const row = await findProposal(app, id);
   refuseClosed(row, undefined);

@@ -1,5 +1,7 @@
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithOverlays } from '#core/proposals/overlays.ts';
+import type { Platform } from '#core/platform/platform.ts';
 import { and, eq, gte, lt } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import type { OperationName } from '#core/contract/index.ts';
 import type { Operation } from '#core/contract/operation.ts';
 import {
@@ -45,7 +47,12 @@ export function isForProposal({ actor, proposal, replay }: Context, { access }: 
 }
 
 /** What a token that proposes gets for an operation: the answer as if it had happened, and nothing has but the proposal. */
-export async function propose(context: Context, name: OperationName, definition: Operation, given: Given): Promise<unknown> {
+export async function propose(
+  context: Context<WithSources & WithOverlays>,
+  name: OperationName,
+  definition: Operation,
+  given: Given,
+): Promise<unknown> {
   const { app, door, actor, proposal } = context;
   if (door === undefined) throw new AppError('internal', 'A proposal needs the door of operations.');
   const call = callOf(context);
@@ -91,7 +98,7 @@ export function callOf({ app: _, door: _door, change: _change, ...call }: Contex
   return call;
 }
 
-async function ownOpen(app: App, author: ProposalAuthor, id: string): Promise<ProposalRow> {
+async function ownOpen(app: Platform, author: ProposalAuthor, id: string): Promise<ProposalRow> {
   const row = await findProposal(app, id);
   if (authorKey(row.author) !== authorKey(author)) {
     throw new AppError('forbidden', 'This proposal belongs to another token. Leave out proposal_id to start your own.');
@@ -101,11 +108,11 @@ async function ownOpen(app: App, author: ProposalAuthor, id: string): Promise<Pr
   return row;
 }
 
-const gatheringSince = ({ clock }: Pick<App, 'clock'>): string =>
+const gatheringSince = ({ clock }: Pick<Platform, 'clock'>): string =>
   new Date(clock().getTime() - GATHER_MINUTES * 60_000).toISOString();
 
 /** The open proposal that gathers what this token writes without naming one. */
-async function gathering(app: App, author: ProposalAuthor): Promise<ProposalRow | null> {
+async function gathering(app: Platform, author: ProposalAuthor): Promise<ProposalRow | null> {
   const { proposals } = app.store.tables;
   const [row] = await app.store.db
     .select()

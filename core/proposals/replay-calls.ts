@@ -1,3 +1,4 @@
+import type { ProposalsApp } from '#core/proposals/app.ts';
 import type { Input } from '#core/contract/index.ts';
 import { subjectOf } from '#core/contract/entities.ts';
 import type { Replay } from '#core/contract/deploy/replay.ts';
@@ -19,7 +20,11 @@ const KEPT_MS = 10 * 60_000;
  * Runs recent calls on the working copy as it would be with a proposal. Hosts fetch that like a candidate, for which it is stored
  * until they answered; it has no address and serves nobody.
  */
-export async function replayProposal(context: Context, door: Door, { id, calls }: Input<'proposals.replay'>): Promise<Replay> {
+export async function replayProposal(
+  context: Context<ProposalsApp>,
+  door: Door,
+  { id, calls }: Input<'proposals.replay'>,
+): Promise<Replay> {
   const { app } = context;
   const row = await findProposal(app, id);
   if (row.status !== 'open') throw moved(row);

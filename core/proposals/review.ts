@@ -1,7 +1,13 @@
+import type { ProposalsApp } from '#core/proposals/app.ts';
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithOverlays } from '#core/proposals/overlays.ts';
+import type { Platform } from '#core/platform/platform.ts';
+import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
+import type { WithHosts } from '#core/hosts/host-registry.ts';
+import type { WithLint } from '#core/definitions/lint/lint-index.ts';
 import { inArray } from 'drizzle-orm';
 import type { TestResult } from '#core/contract/definitions/tests.ts';
 import type { ProposalFinding, Reviewed } from '#core/contract/proposals.ts';
-import type { App } from '#core/platform/platform.ts';
 import { activeSnapshot } from '#core/versions/deployment.ts';
 import { countsOf } from '#core/deploy/deploys.ts';
 import type { Candidate, Finding } from '#core/deploy/gates/gate.ts';
@@ -30,7 +36,7 @@ type Tried = 'reading' | 'all' | 'none';
 
 /** What a proposal would change now, with what gates and tests say. Worked out again when it or the configuration changed. */
 export async function reviewOf(
-  context: Context,
+  context: Context<ProposalsApp>,
   door: Door,
   row: ProposalRow,
   operations: readonly OperationRow[],
@@ -52,7 +58,7 @@ export async function reviewOf(
 
 /** The same as it was seen last, else without asking gates and tests. */
 export async function lastReviewOf(
-  context: Context,
+  context: Context<ProposalsApp>,
   door: Door,
   row: ProposalRow,
   operations: readonly OperationRow[],
@@ -60,7 +66,11 @@ export async function lastReviewOf(
   return (await knownReview(context, row, 'reading')) ?? reviewed(context, door, row, operations, 'none');
 }
 
-async function knownReview(context: Context, row: ProposalRow, tried: Tried): Promise<Review | undefined> {
+async function knownReview(
+  context: Context<WithSources & WithOverlays>,
+  row: ProposalRow,
+  tried: Tried,
+): Promise<Review | undefined> {
   const { reviews } = context.app.overlays;
   return reviews.get(await keyOf(context, row, 'all')) ?? reviews.get(await keyOf(context, row, tried));
 }
@@ -70,7 +80,7 @@ const keyOf = async ({ app, actor }: Context, { id, version }: ProposalRow, trie
   `${id} ${version} ${mayPretend(actor)} ${tried} ${await stampOf(app)}`;
 
 async function reviewed(
-  context: Context,
+  context: Context<ProposalsApp>,
   door: Door,
   row: ProposalRow,
   operations: readonly OperationRow[],
@@ -119,7 +129,7 @@ async function reviewed(
 }
 
 /** Names of the connections that callers reach now. */
-async function servedConnections(app: App): Promise<ReadonlySet<string>> {
+async function servedConnections(app: Platform & WithSnapshots): Promise<ReadonlySet<string>> {
   const active = await activeSnapshot(app);
   return new Set(leavesOf(active?.tree.leaves ?? [], 'connection').map(({ name }) => name));
 }
@@ -159,7 +169,7 @@ export const withoutFindings = <T extends Reviewed>(seen: T): T => ({
 const OF_INSTALLATION: readonly string[] = ['access', 'sign-in', 'exposure', 'listener', 'credentials'];
 
 async function findingsOf(
-  context: Context,
+  context: Context<WithSources & WithHosts & WithLint>,
   { app }: Overlay,
   candidate: Candidate,
   active: StoredSnapshot,

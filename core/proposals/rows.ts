@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { and, asc, count, desc, eq, inArray, lt, ne, sql } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import {
   CLOSED_PROPOSAL_DAYS,
   type ProposalAuthor,
@@ -24,29 +24,29 @@ const DAY_MS = 24 * 3_600_000;
 export const authorKey = ({ type, id }: ProposalAuthor): string => `${type}:${id}`;
 
 /** Open ones of an author. */
-export async function openOf({ store }: App, author: ProposalAuthor, tx: Db = store.db): Promise<ProposalRow[]> {
+export async function openOf({ store }: Platform, author: ProposalAuthor, tx: Db = store.db): Promise<ProposalRow[]> {
   const { proposals } = store.tables;
   const rows = await tx.select().from(proposals).where(eq(proposals.status, 'open'));
   const key = authorKey(author);
   return rows.filter((row) => authorKey(row.author) === key);
 }
 
-export const countOpenOf = async (app: App, tx: Db, author: ProposalAuthor): Promise<number> =>
+export const countOpenOf = async (app: Platform, tx: Db, author: ProposalAuthor): Promise<number> =>
   (await openOf(app, author, tx)).length;
 
-export async function findProposal({ store }: App, id: string, tx: Db = store.db): Promise<ProposalRow> {
+export async function findProposal({ store }: Platform, id: string, tx: Db = store.db): Promise<ProposalRow> {
   const { proposals } = store.tables;
   const [row] = await tx.select().from(proposals).where(eq(proposals.id, id));
   if (row === undefined) throw new AppError('not_found', 'There is no proposal with this id.');
   return row;
 }
 
-export function operationsOf({ store }: App, id: string, tx: Db = store.db): Promise<OperationRow[]> {
+export function operationsOf({ store }: Platform, id: string, tx: Db = store.db): Promise<OperationRow[]> {
   const { proposal_operations: table } = store.tables;
   return tx.select().from(table).where(eq(table.proposal_id, id)).orderBy(asc(table.position));
 }
 
-export function commentsOf({ store }: App, id: string): Promise<ProposalComment[]> {
+export function commentsOf({ store }: Platform, id: string): Promise<ProposalComment[]> {
   const { proposal_comments: table } = store.tables;
   return store.db.select().from(table).where(eq(table.proposal_id, id)).orderBy(asc(table.id));
 }
@@ -54,11 +54,11 @@ export function commentsOf({ store }: App, id: string): Promise<ProposalComment[
 const inputPlace = (id: string): string => `proposal_operation/${id}/input`;
 
 /** The whole input is sealed: it may hold secrets anywhere. */
-export const sealInput = ({ keyring }: App, id: string, input: object): Sealed => ({
+export const sealInput = ({ keyring }: Platform, id: string, input: object): Sealed => ({
   $sealed: keyring.seal(JSON.stringify(input), inputPlace(id)),
 });
 
-export const toStep = ({ keyring }: App, { id, operation, input }: OperationRow): Step => ({
+export const toStep = ({ keyring }: Platform, { id, operation, input }: OperationRow): Step => ({
   operation: operation as OperationName,
   input: JSON.parse(keyring.open(input.$sealed, inputPlace(id))) as Step['input'],
 });
@@ -66,7 +66,7 @@ export const toStep = ({ keyring }: App, { id, operation, input }: OperationRow)
 export const toOperation = ({ id: _, proposal_id: _proposal, input: _input, ...shown }: OperationRow): ProposalOperation => shown;
 
 /** Rows as lists show them. */
-export async function toItems({ store }: App, rows: readonly ProposalRow[], tx: Db = store.db): Promise<ProposalItem[]> {
+export async function toItems({ store }: Platform, rows: readonly ProposalRow[], tx: Db = store.db): Promise<ProposalItem[]> {
   const { proposal_operations: operations, proposal_comments: comments } = store.tables;
   const ids = rows.map(({ id }) => id);
   if (ids.length === 0) return [];
@@ -89,13 +89,13 @@ export async function toItems({ store }: App, rows: readonly ProposalRow[], tx: 
   }));
 }
 
-export async function toItem(app: App, row: ProposalRow, tx?: Db): Promise<ProposalItem> {
+export async function toItem(app: Platform, row: ProposalRow, tx?: Db): Promise<ProposalItem> {
   const [item] = await toItems(app, [row], tx);
   if (item === undefined) throw new AppError('internal', 'The proposal could not be read back.');
   return item;
 }
 
-export async function listProposals({ store }: App, state: ProposalItem['status'] | undefined, skip: number, limit: number) {
+export async function listProposals({ store }: Platform, state: ProposalItem['status'] | undefined, skip: number, limit: number) {
   const { proposals } = store.tables;
   const where = state === undefined ? undefined : eq(proposals.status, state);
   const [page, open] = await Promise.all([
@@ -106,7 +106,7 @@ export async function listProposals({ store }: App, state: ProposalItem['status'
 }
 
 /** Forgets closed proposals after their time. */
-export async function forgetClosed({ store, clock }: App, tx: Db): Promise<void> {
+export async function forgetClosed({ store, clock }: Platform, tx: Db): Promise<void> {
   const { proposals, proposal_comments: comments } = store.tables;
   const before = new Date(clock().getTime() - CLOSED_PROPOSAL_DAYS * DAY_MS).toISOString();
   const old = and(ne(proposals.status, 'open'), lt(proposals.closed_at, before));
@@ -115,14 +115,14 @@ export async function forgetClosed({ store, clock }: App, tx: Db): Promise<void>
 }
 
 /** Deletes the operations of a closed proposal: nobody applies them any more, and they may hold secrets. */
-export async function forgetOperations({ store }: App, tx: Db, id: string): Promise<void> {
+export async function forgetOperations({ store }: Platform, tx: Db, id: string): Promise<void> {
   const { proposal_operations: operations } = store.tables;
   await tx.delete(operations).where(eq(operations.proposal_id, id));
 }
 
 /** Changes an open proposal that is still at this version, or refuses. */
 export async function updateOpen(
-  { store, clock }: App,
+  { store, clock }: Platform,
   tx: Db,
   { id, version }: Pick<ProposalRow, 'id' | 'version'>,
   change: Partial<Omit<ProposalRow, 'id' | 'version'>>,
@@ -133,7 +133,7 @@ export async function updateOpen(
     .set({ ...change, version: sql`${proposals.version} + 1`, updated_at: clock().toISOString() })
     .where(and(eq(proposals.id, id), eq(proposals.version, version), eq(proposals.status, 'open')))
     .returning();
-  if (row === undefined) throw moved(await findProposal({ store } as App, id, tx));
+  if (row === undefined) throw moved(await findProposal({ store } as Platform, id, tx));
   return row;
 }
 

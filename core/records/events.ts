@@ -1,4 +1,4 @@
-import type { App } from '#core/platform/platform.ts';
+import type { Platform } from '#core/platform/platform.ts';
 import type { NoticeEvent } from '#core/contract/notices.ts';
 import type { Db } from '#core/store/store.ts';
 import type { Actor } from '#core/context/context.ts';
@@ -9,14 +9,20 @@ import { announce } from '#core/platform/announcements.ts';
 export const personOf = (actor: Actor | null): string | null => (actor?.type === 'admin' ? actor.id : null);
 
 /** The body of a delivery (Standard Webhooks, "payload structure"). */
-export const bodyOf = (app: App, type: string, data: Readonly<Record<string, unknown>>): string =>
+export const bodyOf = (app: Platform, type: string, data: Readonly<Record<string, unknown>>): string =>
   JSON.stringify({ type, timestamp: app.clock().toISOString(), data });
 
 /**
  * Stores an event, and queues it for every webhook that wants it. What changes something passes its transaction, so that there is no event
  * without the change and no change without the event. @param actor who caused it, and needs no word of it.
  */
-export async function emitNotice(app: App, event: NoticeEvent, data: Data, tx?: Db, actor: Actor | null = null): Promise<void> {
+export async function emitNotice(
+  app: Platform,
+  event: NoticeEvent,
+  data: Data,
+  tx?: Db,
+  actor: Actor | null = null,
+): Promise<void> {
   if (tx === undefined) return app.store.write((own) => emitNotice(app, event, data, own, actor));
   await recordEvent(app, event, data, tx, actor);
   await queueDeliveries(app, event, data, tx);
@@ -28,7 +34,7 @@ type Data = Readonly<Record<string, unknown>>;
 const PAUSE_MS = 30 * 60_000;
 
 /** Something began that lasts until `endNotice`: one event, of one server, which goes on when it comes back after a pause. */
-export async function beginNotice(app: App, event: NoticeEvent, key: string, data: Data): Promise<void> {
+export async function beginNotice(app: Platform, event: NoticeEvent, key: string, data: Data): Promise<void> {
   const { notice_events: table } = app.store.tables;
   const since = new Date(app.clock().getTime() - PAUSE_MS).toISOString();
   await app.store.write(async (tx) => {
@@ -54,7 +60,7 @@ export async function beginNotice(app: App, event: NoticeEvent, key: string, dat
 }
 
 /** What lasted is over: it counts as read, and webhooks that were sent its beginning are sent its end. */
-export async function endNotice(app: App, key: string): Promise<void> {
+export async function endNotice(app: Platform, key: string): Promise<void> {
   const { notice_events: table } = app.store.tables;
   await app.store.write(async (tx) => {
     const ended = await tx
@@ -67,7 +73,7 @@ export async function endNotice(app: App, key: string): Promise<void> {
 }
 
 /** Keys of what lasts now, of one event. */
-export async function openKeys({ store }: App, event: NoticeEvent): Promise<Set<string>> {
+export async function openKeys({ store }: Platform, event: NoticeEvent): Promise<Set<string>> {
   const { notice_events: table } = store.tables;
   const rows = await store.db
     .select({ key: table.key })
@@ -81,7 +87,7 @@ function told(event: NoticeEvent, data: Data) {
   return { message, path };
 }
 
-async function queueDeliveries(app: App, event: NoticeEvent, data: Data, tx: Db): Promise<void> {
+async function queueDeliveries(app: Platform, event: NoticeEvent, data: Data, tx: Db): Promise<void> {
   announce(app, 'notices');
   const { notices, notice_deliveries } = app.store.tables;
   const wanted = (await tx.select().from(notices).where(eq(notices.enabled, true))).filter(({ events }) =>
@@ -117,7 +123,7 @@ interface Once {
 
 /** The same, told only once within the time by all servers. What could not be kept counts as not told. */
 export async function emitOnce(
-  app: App,
+  app: Platform,
   event: NoticeEvent,
   data: Readonly<Record<string, unknown>>,
   { key, within_ms, lasting }: Once,
@@ -134,19 +140,19 @@ export async function emitOnce(
 const counterOf = (event: NoticeEvent, key: string): string => `notice:${event}:${key}`;
 
 /** What nobody is to be told of within the time. */
-export async function countAsTold(app: App, event: NoticeEvent, { key, within_ms }: Once): Promise<void> {
+export async function countAsTold(app: Platform, event: NoticeEvent, { key, within_ms }: Once): Promise<void> {
   await app.kv.increment(counterOf(event, key), within_ms);
 }
 
 /** The same beside work that must not fail or wait for it. */
-export function emitLater(app: App, event: NoticeEvent, data: Readonly<Record<string, unknown>>, once: Once): void {
+export function emitLater(app: Platform, event: NoticeEvent, data: Readonly<Record<string, unknown>>, once: Once): void {
   const emitted = emitOnce(app, event, data, once);
   app.background(emitted.catch((error: unknown) => app.log.warning('a notice was not queued', { event, reason: String(error) })));
 }
 
 /** Stores an event, for everybody who may see it. */
 export async function recordEvent(
-  app: App,
+  app: Platform,
   event: NoticeEvent,
   data: Readonly<Record<string, unknown>>,
   tx: Db,

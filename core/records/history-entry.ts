@@ -1,4 +1,4 @@
-import type { App } from '#core/platform/platform.ts';
+import type { Platform } from '#core/platform/platform.ts';
 import type { ShortEntry } from '#core/contract/agent-tools.ts';
 import { type HistoryEntry, REDACTED } from '#core/contract/history.ts';
 import { hideClaims } from './hidden-claims.ts';
@@ -11,7 +11,7 @@ import { canonical } from '#snapshots/format/canonical.ts';
 import type { HistoryRow } from './history.ts';
 
 /** An entry as a response shows it: what changed, and no secret. */
-export function toEntry(app: App, row: HistoryRow): HistoryEntry {
+export function toEntry(app: Platform, row: HistoryRow): HistoryEntry {
   const { before, after, actor_name: _, ...entry } = row;
   return {
     ...(entry as Omit<HistoryEntry, 'changes' | 'snapshot' | 'secrets_unavailable'>),
@@ -22,12 +22,12 @@ export function toEntry(app: App, row: HistoryRow): HistoryEntry {
 }
 
 /** Throws `secrets_unavailable` when no key opens a secret of the state before the entry. */
-export function openSecrets({ keyring }: App, { entity_type, entity_id, before }: HistoryRow): void {
+export function openSecrets({ keyring }: Platform, { entity_type, entity_id, before }: HistoryRow): void {
   const place = entity_type === 'server_config' ? entity_type : `${entity_type}/${entity_id}`;
   for (const secret of secretsIn(before, place)) keyring.open(secret.sealed, secret.place);
 }
 
-function secretsOpen(app: App, row: HistoryRow): boolean {
+function secretsOpen(app: Platform, row: HistoryRow): boolean {
   try {
     openSecrets(app, row);
     return true;

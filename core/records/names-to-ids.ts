@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { and, desc, eq, inArray, or } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import { type EntityKind, ENTITY_KINDS, kindOf } from '#core/contract/entities.ts';
 import { OF_DEFINITIONS } from '#core/contract/history.ts';
 import { entityTable } from '#core/store/entity-table.ts';
@@ -15,7 +15,7 @@ const namedIn = (field: string): EntityKind | undefined => ENTITY_KINDS.find((ki
  * The input with ids in the place of names. What names nothing stays: the operation says what is wrong with it.
  * @param past whose history a rollback names an entry of.
  */
-export async function resolveNames(app: App, operation: OperationName, input: Input, past = app): Promise<Input> {
+export async function resolveNames(app: Platform, operation: OperationName, input: Input, past = app): Promise<Input> {
   const noun = operation.split('.')[0] ?? '';
   const resolve = filters(operation) ? existingId : idOf;
   const resolved: Record<string, unknown> = { ...input };
@@ -50,7 +50,7 @@ const filters = (operation: OperationName): boolean => /\.list$|^agent\.list_too
 const isRecord = (value: unknown): value is Input => typeof value === 'object' && value !== null;
 
 /** Lists of ids, such as `tool_ids`, in the rules of a toolset. */
-async function resolveSelection(app: App, selection: Input): Promise<Input> {
+async function resolveSelection(app: Platform, selection: Input): Promise<Input> {
   const resolved: Record<string, unknown> = { ...selection };
   for (const [list, values] of Object.entries(selection)) {
     const kind = ENTITY_KINDS.find((known) => list === `${known}_ids`);
@@ -61,17 +61,17 @@ async function resolveSelection(app: App, selection: Input): Promise<Input> {
   return resolved;
 }
 
-const idOf = async (app: App, kind: EntityKind, value: unknown): Promise<unknown> =>
+const idOf = async (app: Platform, kind: EntityKind, value: unknown): Promise<unknown> =>
   typeof value === 'string' ? ((await foundId(app, kind, value)) ?? value) : value;
 
-async function existingId<T>(app: App, kind: EntityKind, value: T): Promise<T | string> {
+async function existingId<T>(app: Platform, kind: EntityKind, value: T): Promise<T | string> {
   if (typeof value !== 'string') return value;
   const id = await foundId(app, kind, value);
   if (id === undefined) throw new AppError('not_found', `There is no ${kind} with this id or name.`);
   return id;
 }
 
-async function foundId(app: App, kind: EntityKind, value: string): Promise<string | undefined> {
+async function foundId(app: Platform, kind: EntityKind, value: string): Promise<string | undefined> {
   const table = entityTable(app.store, kind);
   const rows = await app.store.db
     .select({ id: table.id })
@@ -81,7 +81,7 @@ async function foundId(app: App, kind: EntityKind, value: string): Promise<strin
 }
 
 /** An id; what a deletion or an import gave as batch_id; or a name, when the record of this name has only one entry. */
-async function entryOf(app: App, value: unknown): Promise<unknown> {
+async function entryOf(app: Platform, value: unknown): Promise<unknown> {
   if (typeof value !== 'string') return value;
   const { history } = app.store.tables;
   const rows = await app.store.db

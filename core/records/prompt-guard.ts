@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { sql } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import { FROZEN_KINDS, type SERVED } from '#core/contract/entities.ts';
 import type { GuardFinding } from '#core/contract/guard.ts';
 import { AppError } from '#core/errors.ts';
@@ -97,7 +97,7 @@ function judged(guard: Guard, all: readonly Finding[]): GuardFinding[] {
 
 /** The guard of these settings; making one takes some 25 ms, so it is kept until they change. */
 async function guardOf(
-  app: App,
+  app: Platform,
   { prompt_guard_threshold: threshold, prompt_guard_allow: allow }: StoredSettings['settings'],
 ): Promise<Guard> {
   const key = JSON.stringify([threshold, allow]);
@@ -111,7 +111,7 @@ async function guardOf(
 }
 
 /** Of the tools that a text may name like any other word: what has an underscore is seen to be an identifier. */
-async function toolNames({ store }: App): Promise<string[]> {
+async function toolNames({ store }: Platform): Promise<string[]> {
   const { tools } = store.tables;
   const rows = await store.db
     .select({ name: tools.name })

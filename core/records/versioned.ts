@@ -1,3 +1,4 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
 import type { Plural } from '#core/contract/entities.ts';
 import type { Schema } from '#core/store/schema.ts';
@@ -8,7 +9,6 @@ import { AppError } from '#core/errors.ts';
 import { recordHistory } from './history.ts';
 import type { Db } from '#core/store/store.ts';
 import { uniqueViolation } from '#core/store/open.ts';
-import type { App } from '#core/platform/platform.ts';
 
 /** Records that one statement writes, deletes or describes; a row of the history has 15 values, and SQLite takes 32,766. */
 export const AT_ONCE = 64;
@@ -269,7 +269,7 @@ export function touches(draft: object, stored: object, fields: readonly string[]
 }
 
 /** The refusal of a change, with who changed the record before and what it is called, when that is known. */
-export async function withAuthor({ store }: App, stale: StaleVersion): Promise<AppError> {
+export async function withAuthor({ store }: Platform, stale: StaleVersion): Promise<AppError> {
   const { history } = store.tables;
   const { entity_type, entity_id, rest } = stale;
   const [last] = await store.db

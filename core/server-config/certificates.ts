@@ -1,6 +1,6 @@
+import type { Platform } from '#core/platform/platform.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { eq, and } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import type { Db } from '#core/store/store.ts';
 import type { FieldError } from '#core/errors.ts';
 import type { Settings } from '#core/settings/settings.ts';
@@ -43,13 +43,13 @@ const NOTHING: CertificateRow = {
   next_try_at: null,
 };
 
-export async function readCertificate(app: App, tx: Db = app.store.db): Promise<CertificateRow> {
+export async function readCertificate(app: Platform, tx: Db = app.store.db): Promise<CertificateRow> {
   const { certificates } = app.store.tables;
   const rows = await tx.select().from(certificates).where(eq(certificates.id, ROW));
   return rows[0] ?? NOTHING;
 }
 
-export async function writeCertificate(app: App, change: Partial<Omit<CertificateRow, 'id'>>): Promise<void> {
+export async function writeCertificate(app: Platform, change: Partial<Omit<CertificateRow, 'id'>>): Promise<void> {
   const { certificates } = app.store.tables;
   await app.store.write((tx) =>
     tx
@@ -60,16 +60,16 @@ export async function writeCertificate(app: App, change: Partial<Omit<Certificat
 }
 
 /** Forgets a request; one that came meanwhile is another one. */
-export async function endRequest(app: App, requested_at: string): Promise<void> {
+export async function endRequest(app: Platform, requested_at: string): Promise<void> {
   const { certificates } = app.store.tables;
   const same = and(eq(certificates.id, ROW), eq(certificates.requested_at, requested_at));
   await app.store.write((tx) => tx.update(certificates).set({ requested_at: null, forced: false }).where(same));
 }
 
-export const sealCertificateKey = (app: App, pem: string) => ({ $sealed: app.keyring.seal(pem, KEY_PLACE) });
+export const sealCertificateKey = (app: Platform, pem: string) => ({ $sealed: app.keyring.seal(pem, KEY_PLACE) });
 
 /** Throws `secrets_unavailable` when no key opens it. */
-export const openCertificateKey = (app: App, row: CertificateRow): string | null =>
+export const openCertificateKey = (app: Platform, row: CertificateRow): string | null =>
   row.private_key === null ? null : app.keyring.open(row.private_key.$sealed, KEY_PLACE);
 
 export interface AcmeAccount {
@@ -78,7 +78,7 @@ export interface AcmeAccount {
 }
 
 /** The account at an authority; null when there was none yet. */
-export async function readAccount(app: App, directory: string): Promise<AcmeAccount | null> {
+export async function readAccount(app: Platform, directory: string): Promise<AcmeAccount | null> {
   const { acme_accounts } = app.store.tables;
   const rows = await app.store.db.select().from(acme_accounts).where(eq(acme_accounts.directory, directory));
   const row = rows[0];
@@ -86,7 +86,7 @@ export async function readAccount(app: App, directory: string): Promise<AcmeAcco
   return { key: app.keyring.open(row.private_key.$sealed, accountPlace(directory)), url: row.url };
 }
 
-export async function writeAccount(app: App, directory: string, { key, url }: AcmeAccount): Promise<void> {
+export async function writeAccount(app: Platform, directory: string, { key, url }: AcmeAccount): Promise<void> {
   const { acme_accounts } = app.store.tables;
   const row = { private_key: { $sealed: app.keyring.seal(key, accountPlace(directory)) }, url };
   await app.store.write((tx) =>
@@ -98,7 +98,8 @@ export async function writeAccount(app: App, directory: string, { key, url }: Ac
 }
 
 /** Where certificates are ordered. */
-export const directoryOf = ({ env }: App): string => env.SVC_ACME_DIRECTORY_URL ?? (env.SVC_SSL_STAGING ? STAGING : LETS_ENCRYPT);
+export const directoryOf = ({ env }: Platform): string =>
+  env.SVC_ACME_DIRECTORY_URL ?? (env.SVC_SSL_STAGING ? STAGING : LETS_ENCRYPT);
 
 /** What the settings lack for an order. */
 export function missingForOrder(settings: Settings): FieldError[] {
@@ -119,18 +120,18 @@ export function missingForOrder(settings: Settings): FieldError[] {
 }
 
 /** Tells whether an order failed for the settings as they are now; changed ones are tried at once. */
-export function orderKey(app: App, settings: Settings): string {
+export function orderKey(app: Platform, settings: Settings): string {
   const { acme_email, acme_challenge, dns_provider, dns_credentials } = settings;
   const by_dns = acme_challenge === 'dns-01' ? [dns_provider, dns_credentials] : [];
   return checksum(JSON.stringify([directoryOf(app), domainsOf(settings), acme_email, acme_challenge, ...by_dns]));
 }
 
 /** Whether the stored certificate is the one that the settings ask for, and not over. */
-export function isCurrent(app: App, settings: Settings, row: CertificateRow): boolean {
+export function isCurrent(app: Platform, settings: Settings, row: CertificateRow): boolean {
   const wanted = domainsOf(settings);
   const same = wanted.length === row.domains.length && wanted.every((name) => row.domains.includes(name));
   return same && row.directory === directoryOf(app) && isValid(app, row);
 }
 
-export const isValid = (app: App, { chain, valid_until }: CertificateRow): boolean =>
+export const isValid = (app: Platform, { chain, valid_until }: CertificateRow): boolean =>
   chain !== null && valid_until !== null && valid_until > app.clock().toISOString();

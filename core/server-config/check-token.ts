@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { decodeJwt, importJWK, type JWK } from 'jose';
-import type { App } from '#core/platform/platform.ts';
 import type { JwtIssuer } from '#core/contract/settings/jwt-issuers.ts';
 import { TOKEN_CHECKS, type TokenCheckResult } from '#core/contract/settings/token-check.ts';
 import { readSettings } from '#core/settings/settings.ts';
@@ -46,7 +46,7 @@ export const checkTokenHandlers: Pick<Handlers, 'config.check_token'> = {
 };
 
 /** The keys are read anew, so that what is seen is how things stand now. */
-async function check(app: App, token: string, issuer: JwtIssuer | undefined): Promise<CheckedToken> {
+async function check(app: Platform, token: string, issuer: JwtIssuer | undefined): Promise<CheckedToken> {
   const now = app.clock().getTime();
   // Nobody's: what it is otherwise is told all the same.
   if (issuer === undefined)
@@ -82,7 +82,7 @@ const NOBODY: JwtIssuer = {
   required_claims: {},
 };
 
-function keysOf({ policy }: App, issuer: JwtIssuer): Promise<JWK[]> {
+function keysOf({ policy }: Platform, issuer: JwtIssuer): Promise<JWK[]> {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   return readJwks(issuer, async (url) =>
     documentOf(await guardedFetch(url, { headers: { accept: 'application/json' }, signal }, policy), DOCUMENT_LIMIT),

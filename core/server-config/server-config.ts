@@ -1,3 +1,7 @@
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithProviders } from '#core/identity/providers/metadata.ts';
+import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
+import type { Platform } from '#core/platform/platform.ts';
 import {
   readSettings,
   type Settings,
@@ -15,7 +19,6 @@ import { checkSettings } from './setting-checks.ts';
 import { refuseUnknownToolsets } from '#core/context/toolset-names.ts';
 import { requireOtherWayIn } from '#core/identity/providers/way-in.ts';
 import { refuseSettings } from '#core/context/token-limits.ts';
-import type { App } from '#core/platform/platform.ts';
 import { mergeSecrets, sealAgain } from '#core/settings/secrets.ts';
 import { invalidField } from '#core/errors.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
@@ -27,7 +30,7 @@ import { writeAlone } from '#core/store/journal.ts';
 import { recordHistory } from '#core/records/history.ts';
 import { signInFault } from '#core/settings/public-urls.ts';
 
-export const configHandlers: Pick<Handlers, `config.${'get' | 'update'}`> = {
+export const configHandlers: Pick<Handlers<WithSources & WithProviders & WithSnapshots>, `config.${'get' | 'update'}`> = {
   'config.get': async ({ app }) => toConfig(app, await readSettings(app)),
   'config.update': async (context, { version, ...patch }) => {
     const { app } = context;
@@ -43,7 +46,7 @@ type Patch = Omit<ServerConfigPatch, 'version'>;
 
 /** Every check of a change; nothing is stored here. @returns what would be stored; null: it changes nothing. */
 export async function checkUpdate(
-  context: Context,
+  context: Context<WithSources & WithProviders & WithSnapshots>,
   version: number | undefined,
   patch: Patch,
 ): Promise<{ readonly stored: StoredSettings; readonly after: Settings | null }> {
@@ -67,7 +70,7 @@ export async function checkUpdate(
 }
 
 /** Omitted is kept. What is sent as it was read changes nothing, so that a default goes on following its variable. */
-function mergePatch(app: App, stored: StoredSettings, patch: Patch): Settings {
+function mergePatch(app: Platform, stored: StoredSettings, patch: Patch): Settings {
   const { oauth_clients, introspection_client_secret, dns_credentials, global_variables, ...rest } = patch;
   if (rest.prompt_guard_enabled === true && !app.env.SVC_PROMPT_GUARD_ENABLED) {
     const message = 'prompt_guard_enabled cannot be turned on here: SVC_PROMPT_GUARD_ENABLED turned the guard off.';
@@ -137,7 +140,10 @@ async function storeSettings(context: Context, tx: Db, expected: number, after: 
 const toRecord = ({ settings, version }: StoredSettings): Record<string, unknown> => ({ ...settings, version });
 
 /** Every check of a write for a state that history recorded; answers the settings to be stored. */
-export async function prepareEarlierSettings(context: Context, earlier: Readonly<Record<string, unknown>>): Promise<Settings> {
+export async function prepareEarlierSettings(
+  context: Context<WithSources & WithSnapshots>,
+  earlier: Readonly<Record<string, unknown>>,
+): Promise<Settings> {
   const { app, actor } = context;
   const { settings } = await readSettings(app);
   const known = Object.entries(earlier).filter(([field]) => field in settings);
@@ -149,14 +155,19 @@ export async function prepareEarlierSettings(context: Context, earlier: Readonly
 }
 
 /** Stores prepared settings over the expected version. The provider that people sign in through may come back with them. */
-export async function restoreSettings(context: Context, tx: Db, expected: number, after: Settings): Promise<void> {
+export async function restoreSettings(
+  context: Context<WithSources & WithProviders>,
+  tx: Db,
+  expected: number,
+  after: Settings,
+): Promise<void> {
   const { password_sign_in } = (await readSettings(context.app, tx)).settings;
   if (password_sign_in && !after.password_sign_in) await requireOtherWayIn(context.app);
   await writeSettings(context, tx, expected, after);
 }
 
 /** What a response shows: no secret, and the guard off when the environment turned it off. */
-export function toConfig({ env }: App, { settings, version, updated_at }: StoredSettings): ServerConfig {
+export function toConfig({ env }: Platform, { settings, version, updated_at }: StoredSettings): ServerConfig {
   const { oauth_clients, introspection_client_secret, dns_credentials, ...shown } = settings;
   const faults = [lockedOut(settings)?.message, signInFault(env, settings)].filter((fault) => typeof fault === 'string');
   return {

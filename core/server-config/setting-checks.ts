@@ -1,4 +1,5 @@
-import type { App } from '#core/platform/platform.ts';
+import type { Platform } from '#core/platform/platform.ts';
+import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
 import { type FieldError, refuseFields, didYouMean, AppError } from '#core/errors.ts';
 import { type Settings, differs } from '#core/settings/settings.ts';
 import { asksNothing, isLoopback } from '#core/contract/settings/config.ts';
@@ -6,7 +7,7 @@ import { activeSnapshot } from '#core/versions/deployment.ts';
 import { openDnsCredentials } from '#core/settings/secrets.ts';
 
 /** Checks what a schema cannot say. Every fault at once; a blocked address by itself. */
-export async function checkSettings(app: App, before: Settings, after: Settings): Promise<void> {
+export async function checkSettings(app: Platform & WithSnapshots, before: Settings, after: Settings): Promise<void> {
   const changed = (field: keyof Settings): boolean => differs(field, before, after);
   const errors: FieldError[] = [];
   if (changed('cors_origins') && after.cors_origins.includes('*') && app.env.SVC_ENV === 'production') {
@@ -28,7 +29,7 @@ export async function checkSettings(app: App, before: Settings, after: Settings)
 }
 
 /** Counts at once, so it is refused at once where a deploy would be. */
-async function openProxy(app: App): Promise<FieldError[]> {
+async function openProxy(app: Platform & WithSnapshots): Promise<FieldError[]> {
   if (!app.env.SVC_REQUIRE_AUTH || isLoopback(app.env.SVC_BIND)) return [];
   const active = await activeSnapshot(app);
   if (active === null || !asksNothing(active.server)) return [];
@@ -47,7 +48,7 @@ async function unknownRules(allowed: readonly string[]): Promise<FieldError[]> {
 }
 
 /** Credentials are those of the provider, also when only one of the two was sent. */
-function misfitCredentials({ keyring }: App, before: Settings, after: Settings): FieldError[] {
+function misfitCredentials({ keyring }: Platform, before: Settings, after: Settings): FieldError[] {
   const { dns_provider, dns_credentials } = after;
   if (dns_credentials === null) return [];
   if (dns_provider === null) {
@@ -61,7 +62,7 @@ function misfitCredentials({ keyring }: App, before: Settings, after: Settings):
 }
 
 /** An address that this server or a host will dial. A name that does not resolve now is no refusal; every dial checks again. */
-async function checkAddress(app: App, field: string, text: string): Promise<void> {
+async function checkAddress(app: Platform, field: string, text: string): Promise<void> {
   const { protocol, hostname, port } = new URL(text);
   const { resolveTarget } = await import('#core/engines/shared/dial.ts');
   try {

@@ -1,4 +1,4 @@
-import type { App } from '#core/platform/platform.ts';
+import type { Platform } from '#core/platform/platform.ts';
 import type { SslStatus } from '#core/contract/deploy/ssl.ts';
 import { signal } from '#core/platform/signals.ts';
 import { AppError, refuseFields } from '#core/errors.ts';
@@ -37,7 +37,7 @@ export const sslHandlers: Pick<Handlers, `ssl.${'status' | 'issue'}`> = {
 };
 
 /** The status once nothing is under way any more; a failed order is thrown with its reason. */
-async function finished(app: App, before: CertificateRow, stop: AbortSignal | undefined): Promise<SslStatus> {
+async function finished(app: Platform, before: CertificateRow, stop: AbortSignal | undefined): Promise<SslStatus> {
   const ends = performance.now() + WAIT_MS;
   while (performance.now() < ends) {
     await app.sleep(LOOK_MS);
@@ -51,7 +51,7 @@ async function finished(app: App, before: CertificateRow, stop: AbortSignal | un
   throw new AppError('timeout', 'The certificate is not issued yet. The order continues; see its status and the live log.');
 }
 
-async function readStatus(app: App): Promise<SslStatus> {
+async function readStatus(app: Platform): Promise<SslStatus> {
   const [{ settings }, row] = await Promise.all([readSettings(app), readCertificate(app)]);
   const { issuer, valid_from, valid_until } = row;
   const left_ms = valid_until === null ? null : Date.parse(valid_until) - app.clock().getTime();
@@ -70,10 +70,10 @@ async function readStatus(app: App): Promise<SslStatus> {
 
 const isUnderWay = ({ requested_at }: CertificateRow): boolean => requested_at !== null;
 
-const failureOf = (app: App, settings: Settings, row: CertificateRow): string | null =>
+const failureOf = (app: Platform, settings: Settings, row: CertificateRow): string | null =>
   row.failed_for === orderKey(app, settings) ? row.last_error : null;
 
-function statusOf(app: App, settings: Settings, row: CertificateRow): SslStatus['status'] {
+function statusOf(app: Platform, settings: Settings, row: CertificateRow): SslStatus['status'] {
   if (!settings.ssl_enabled) return 'none';
   if (isUnderWay(row)) return 'pending';
   if (row.chain === null || row.valid_from === null || row.valid_until === null) {
@@ -86,7 +86,7 @@ function statusOf(app: App, settings: Settings, row: CertificateRow): SslStatus[
   return until - app.clock().getTime() < (until - from) * LAST_PART ? 'expiring_soon' : 'issued';
 }
 
-function nextOrder(app: App, settings: Settings, row: CertificateRow): string | null {
+function nextOrder(app: Platform, settings: Settings, row: CertificateRow): string | null {
   if (!settings.ssl_enabled || !settings.auto_renew) return null;
   return failureOf(app, settings, row) === null ? row.renew_at : row.next_try_at;
 }

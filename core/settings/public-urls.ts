@@ -1,14 +1,14 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { type Settings, readSettings } from './settings.ts';
 import { type Env, httpsOrigin } from '#core/process/env.ts';
 import { hostName, isLoopbackName } from '#core/edge/origins.ts';
-import type { App } from '#core/platform/platform.ts';
 
 export const domainsOf = ({ ui_domain, mcp_domain }: Pick<Settings, 'ui_domain' | 'mcp_domain'>): string[] => [
   ...new Set([ui_domain, mcp_domain].filter((name) => name !== null)),
 ];
 
 /** The authorization server's identifier as things stand now. */
-export const issuerOf = async (app: App): Promise<string> => issuerFrom(app.env, (await readSettings(app)).settings);
+export const issuerOf = async (app: Platform): Promise<string> => issuerFrom(app.env, (await readSettings(app)).settings);
 
 type Where = Pick<Settings, 'ssl_enabled' | 'ui_domain'>;
 
@@ -33,7 +33,7 @@ export function signInFault(env: Env, settings: Where & Pick<Settings, 'auth_typ
 }
 
 /** Where clients find the MCP server: what the environment says, the domain that the front port hands on, or its own port. */
-export async function mcpUrl(app: App, port: number): Promise<string> {
+export async function mcpUrl(app: Platform, port: number): Promise<string> {
   const { SVC_MCP_PUBLIC_URL, SVC_PUBLIC_URL } = app.env;
   const { ssl_enabled, mcp_proxy, mcp_domain, ui_domain } = (await readSettings(app)).settings;
   const domain = mcp_domain ?? ui_domain;
@@ -42,12 +42,12 @@ export async function mcpUrl(app: App, port: number): Promise<string> {
 }
 
 /** Where a browser finds this server: what the environment says, its domain, or its own port on this machine. Nobody's Host header. */
-export async function uiUrl(app: App): Promise<string> {
+export async function uiUrl(app: Platform): Promise<string> {
   return ((await publicUrl(app)) ?? `http://127.0.0.1:${app.env.SVC_PORT}`).replace(/\/$/, '');
 }
 
 /** Where people reach this server, without a slash at the end, so far as the configuration says it. */
-export async function publicUrl(app: App): Promise<string | null> {
+export async function publicUrl(app: Platform): Promise<string | null> {
   if (app.env.SVC_PUBLIC_URL !== null) return app.env.SVC_PUBLIC_URL;
   const { ssl_enabled, ui_domain } = (await readSettings(app)).settings;
   return ssl_enabled && ui_domain !== null ? httpsOrigin(app.env, ui_domain) : null;

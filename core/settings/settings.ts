@@ -1,4 +1,4 @@
-import type { App } from '#core/platform/platform.ts';
+import type { Platform } from '#core/platform/platform.ts';
 import type { Db } from '#core/store/store.ts';
 import type { FrozenServer } from '#snapshots/format/format.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
@@ -12,7 +12,7 @@ import { eq } from 'drizzle-orm';
 import type { Variable, VariableDraft } from '#core/contract/settings/setting-values.ts';
 
 /** The part of the server configuration that a snapshot holds. */
-export const readServerConfig = async (app: App, tx?: Db): Promise<FrozenServer> =>
+export const readServerConfig = async (app: Platform, tx?: Db): Promise<FrozenServer> =>
   toFrozen((await readSettings(app, tx)).settings);
 
 /** Whether a field differs. A secret that was sent differs always: equality must not tell what is stored. */
@@ -62,7 +62,7 @@ export const withGates = (settings: Settings): Settings => ({
 });
 
 /** What is stored over the defaults. Nothing stored is version 1. */
-export async function readSettings(app: App, tx: Db = app.store.db): Promise<StoredSettings> {
+export async function readSettings(app: Platform, tx: Db = app.store.db): Promise<StoredSettings> {
   const { server_config } = app.store.tables;
   const rows = await tx.select().from(server_config).where(eq(server_config.id, CONFIG_ROW));
   const { settings = {}, version = 1, updated_at = null } = rows[0] ?? {};

@@ -1,5 +1,5 @@
+import type { WithSources } from '#core/sources/source-pool.ts';
 import { eq } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import type { Source } from '#core/engines/shared/source.ts';
 import type { SharedSource } from './source-pool.ts';
 import { toSettings } from '#core/engines/shared/connection-settings.ts';
@@ -12,7 +12,7 @@ export interface FrozenSources {
 }
 
 /** Sessions to connections as they are frozen: those of the stored one when nothing differs, else those that all who use it share. */
-export function createFrozenSources(app: App): FrozenSources {
+export function createFrozenSources(app: WithSources): FrozenSources {
   const known = new Map<string, Promise<Source>>();
   const shared: SharedSource[] = [];
   const open = async (connection: FrozenConnection): Promise<Source> => {

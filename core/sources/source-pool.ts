@@ -1,3 +1,4 @@
+import type { Platform } from '#core/platform/platform.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { type ConnectionSettings, toSettings } from '#core/engines/shared/connection-settings.ts';
 import type { Source, DialPolicy } from '#core/engines/shared/source.ts';
@@ -130,4 +131,8 @@ export function unreadableSecret(row: ConnectionRow, keyring: Keyring): AppError
     if (error instanceof AppError && error.code === 'secrets_unavailable') return error;
     throw error;
   }
+}
+
+export interface WithSources extends Platform {
+  readonly sources: SourcePool;
 }

@@ -1,7 +1,8 @@
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { Platform } from '#core/platform/platform.ts';
 import { dialectNamed, engineOf } from '#core/engines/index.ts';
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import { withTimeout } from '#core/lib/with-timeout.ts';
-import type { App } from '#core/platform/platform.ts';
 import type { Db } from '#core/store/store.ts';
 import { leavesOf, sourceOffset, type Variant, variants, wholeVariant } from '#core/lib/sql/bind.ts';
 import type { SqlDialect } from '#core/lib/sql/dialect.ts';
@@ -39,7 +40,7 @@ export interface Described {
  * of the same statement before is kept. @param earlier the record that is changed or copied.
  */
 export async function prepareDefinition(
-  app: App,
+  app: WithSources,
   connection: ConnectionRow,
   definition: QueryDefinition,
   earlier: Described | null,
@@ -60,7 +61,11 @@ export async function prepareDefinition(
 }
 
 /** The grammar of a database as its settings make it now; when it is down, the one in which it was read before. */
-export async function grammarOf(app: App, connection: ConnectionRow, earlier: Described | null = null): Promise<SqlDialect> {
+export async function grammarOf(
+  app: WithSources,
+  connection: ConnectionRow,
+  earlier: Described | null = null,
+): Promise<SqlDialect> {
   const { dialect, dialects } = engineOf(connection.db_type);
   if (dialects === undefined) return dialect;
   try {
@@ -75,7 +80,7 @@ export async function grammarOf(app: App, connection: ConnectionRow, earlier: De
 
 /** A masked column is masked under every name that the statement gives it, where the database can tell. */
 async function traceColumns(
-  app: App,
+  app: WithSources,
   connection: ConnectionRow,
   { statement }: Compiled,
   { masks = [] }: QueryDefinition,
@@ -109,7 +114,7 @@ export function withoutUnchecked<C extends Compiled>(compiled: C): C {
  * Rejects with the database's own message when it refuses the statement.
  */
 export function describeForms(
-  app: App,
+  app: WithSources,
   connection: ConnectionRow,
   { statement }: Pick<Compiled, 'statement'>,
   sql: string,
@@ -183,7 +188,7 @@ export function pointAt(error: AppError, sql: string, statement: Statement, form
  * do. A refusal stands in the place of its statement; the reason comes instead of everything when it could not be asked.
  */
 export async function describeWhole(
-  app: App,
+  app: WithSources,
   connection: ConnectionRow,
   compiled: readonly Pick<Compiled, 'statement'>[],
 ): Promise<(DescribedStatement | AppError)[] | AppError> {
@@ -196,7 +201,7 @@ export async function describeWhole(
 }
 
 /** Names the database of a connection and its schema as it is now; null where the engine cannot tell, or the database is away. */
-export async function schemaMark(app: App, connection: ConnectionRow): Promise<string | null> {
+export async function schemaMark(app: WithSources, connection: ConnectionRow): Promise<string | null> {
   try {
     const source = await answerWithin(app.sources.of(connection), DESCRIBE_TIMEOUT_MS);
     const mark = await answerWithin(source.schemaMark?.() ?? Promise.resolve(null), DESCRIBE_TIMEOUT_MS);
@@ -208,7 +213,7 @@ export async function schemaMark(app: App, connection: ConnectionRow): Promise<s
 }
 
 async function askDatabase(
-  app: App,
+  app: WithSources,
   connection: ConnectionRow,
   statements: readonly DescribedText[],
 ): Promise<(Description | AppError)[] | AppError> {
@@ -247,7 +252,7 @@ export function answerWithin<T>(work: Promise<T>, timeout_ms: number): Promise<T
 
 /** Keeps a newer artifact in the place of the one it was made from; one that was written meanwhile stays. */
 export async function replaceCompiled(
-  app: App,
+  app: Platform,
   tx: Db,
   entity_id: string,
   before: Compiled | undefined,
@@ -264,7 +269,7 @@ export async function replaceCompiled(
 
 /** Keeps artifacts beside their entities. */
 export async function storeCompiled(
-  app: App,
+  app: Platform,
   tx: Db,
   artifacts: readonly { readonly id: string; readonly compiled: Compiled | null }[],
 ): Promise<void> {
@@ -298,7 +303,7 @@ const namingField =
   };
 
 /** The stored artifacts of some entities, by id. */
-export async function readCompiled(app: App, ids: readonly string[]): Promise<Map<string, Compiled>> {
+export async function readCompiled(app: Platform, ids: readonly string[]): Promise<Map<string, Compiled>> {
   const { compiled: table } = app.store.tables;
   if (ids.length === 0) return new Map();
   const rows = await app.store.db

@@ -1,3 +1,7 @@
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithLint } from '#core/definitions/lint/lint-index.ts';
+import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
+import type { WithWorkingCopy } from '#core/versions/working-copy.ts';
 import { eq } from 'drizzle-orm';
 import { TESTED_KINDS } from '#core/contract/definitions/tests.ts';
 import type { ImportChecks } from '#core/contract/transfer.ts';
@@ -29,7 +33,10 @@ export async function readPlanned({ app }: Context): Promise<Planned> {
 }
 
 /** What lint and tests find in what an import would change. The databases are asked after the transaction has ended. */
-export async function checkPlanned(context: Context, { view, tests }: Planned): Promise<ImportChecks> {
+export async function checkPlanned(
+  context: Context<WithSources & WithLint & WithSnapshots & WithWorkingCopy>,
+  { view, tests }: Planned,
+): Promise<ImportChecks> {
   const { app } = context;
   const { view: stored } = await readWorkingCopy(app);
   const { tree, problems } = view.frozen();
@@ -66,7 +73,7 @@ export async function checkPlanned(context: Context, { view, tests }: Planned): 
 
 /** Enabled tests of what would change, of what depends on it, and those that would change themselves. */
 async function concernedTests(
-  app: Context['app'],
+  app: Context<WithSources & WithSnapshots>['app'],
   { view, tests }: Planned,
   stored: FrozenView,
   now: readonly Leaf[],

@@ -1,6 +1,9 @@
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithProviders } from '#core/identity/providers/metadata.ts';
+import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
+import type { Platform } from '#core/platform/platform.ts';
 import * as v from 'valibot';
 import { ServerConfigPatch } from '#core/contract/settings/config.ts';
-import type { App } from '#core/platform/platform.ts';
 import { AppError } from '#core/errors.ts';
 import { toInvalid } from '#core/process/issues.ts';
 import { readValue } from '#core/process/read-value.ts';
@@ -33,7 +36,10 @@ export interface SentConfig {
 }
 
 /** The configuration as `config.update` takes it, without secrets. @param whole with what only administrators read. */
-export async function exportServerConfig(context: Context, whole = isAdministrator(context.actor)): Promise<Values> {
+export async function exportServerConfig(
+  context: Context<WithSources & WithProviders & WithSnapshots>,
+  whole = isAdministrator(context.actor),
+): Promise<Values> {
   const shown = await configHandlers['config.get'](context, {});
   const { version: _, updated_at: _updated, warnings: _warnings, oauth_clients, ...rest } = shown;
   const kept = Object.entries(rest).filter(([name]) => !name.endsWith('_set'));
@@ -83,7 +89,7 @@ export interface ImportedConfig {
  * where the environment turned it off, and the end of passwords where nobody could sign in without one.
  */
 export async function importServerConfig(
-  inside: Context,
+  inside: Context<WithSources & WithProviders & WithSnapshots>,
   { settings: sent, providers, sent_providers, apps }: SentConfig,
   overwrite: boolean,
 ): Promise<ImportedConfig> {
@@ -142,7 +148,7 @@ export async function importServerConfig(
 }
 
 /** Why passwords must stay on here, although the file turns them off: nobody could sign in otherwise. Null: they need not. */
-async function passwordsNeeded(app: App, password_sign_in: boolean | undefined): Promise<string | null> {
+async function passwordsNeeded(app: Platform & WithProviders, password_sign_in: boolean | undefined): Promise<string | null> {
   if (password_sign_in !== false || !(await readSettings(app)).settings.password_sign_in) return null;
   try {
     await requireOtherWayIn(app);

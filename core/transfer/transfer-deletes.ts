@@ -1,3 +1,6 @@
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithProviders } from '#core/identity/providers/metadata.ts';
+import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
 import type { ImportFault, Import } from '#core/contract/transfer.ts';
 import type { Deletion } from '#core/definitions/removal.ts';
 import { byPlural, ENTITY_KINDS } from '#core/contract/entities.ts';
@@ -22,7 +25,10 @@ export const configurationChecksum = ({ exported_at: _, ...content }: Readonly<R
   checksum(canonical(content));
 
 /** Refuses an import that was made from another configuration than the one stored now. */
-export async function checkUnchanged(context: Context, { if_checksum }: Import): Promise<void> {
+export async function checkUnchanged(
+  context: Context<WithSources & WithProviders & WithSnapshots>,
+  { if_checksum }: Import,
+): Promise<void> {
   if (if_checksum === undefined || configurationChecksum(await exportAll(context)) === if_checksum) return;
   throw new AppError('conflict', 'The configuration has changed since it was read. Read it again and repeat your change.', {
     reason: 'conflict',

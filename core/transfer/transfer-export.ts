@@ -1,3 +1,6 @@
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithProviders } from '#core/identity/providers/metadata.ts';
+import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
 import { type Export, FORMAT } from '#core/contract/transfer.ts';
 import type { TestOwner } from '#core/contract/definitions/tests.ts';
 import type { Selection } from '#core/contract/definitions/toolsets.ts';
@@ -27,7 +30,7 @@ export async function readRecords({ app }: Context): Promise<StoredRecords> {
   });
 }
 
-export async function exportAll(context: Context): Promise<Export> {
+export async function exportAll(context: Context<WithSources & WithProviders & WithSnapshots>): Promise<Export> {
   const records = await readRecords(context);
   const names = new Map([...records.values()].flat().map(({ id, name }) => [id, name]));
   const turn = createSlices();

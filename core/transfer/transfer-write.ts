@@ -1,3 +1,6 @@
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithProviders } from '#core/identity/providers/metadata.ts';
+import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
 import { inArray } from 'drizzle-orm';
 import type { Import } from '#core/contract/transfer.ts';
 import { AppError } from '#core/errors.ts';
@@ -46,7 +49,7 @@ const STOPPED = new Error('the import has faults');
  * @param at_once how many records are written or deleted together; rejects when several are refused together.
  */
 export async function writeItems(
-  context: BatchContext,
+  context: BatchContext<WithSources & WithProviders & WithSnapshots>,
   input: Import,
   { checked, deletions, patch }: Written,
   note: Noting,

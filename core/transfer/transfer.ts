@@ -1,3 +1,4 @@
+import type { TransferApp } from '#core/transfer/app.ts';
 import { engineOf } from '#core/engines/index.ts';
 import { byPlural, ENTITY_KINDS, subjectOf } from '#core/contract/entities.ts';
 import { type Import, type ImportCounts, type ImportFault, type ImportReport, MOST_FAULTS } from '#core/contract/transfer.ts';
@@ -26,7 +27,7 @@ import { type Checked, type Noting, type Outcome, writeItems } from './transfer-
 /** Faults that the sentence of a refusal names; the others are in its list. */
 const TOLD = 10;
 
-export const transferHandlers: Pick<Handlers, Extract<keyof Handlers, `transfer.${string}`>> = {
+export const transferHandlers: Pick<Handlers<TransferApp>, Extract<keyof Handlers<TransferApp>, `transfer.${string}`>> = {
   'transfer.export': exportAll,
   'transfer.import': (context, input) => asBatch(context, 'import', (batch) => importAll(batch, input)),
 };
@@ -44,7 +45,7 @@ interface Progress {
   readonly refusals: { readonly item: Named | null; readonly error: AppError }[];
 }
 
-async function importAll(context: BatchContext, input: Import): Promise<ImportReport> {
+async function importAll(context: BatchContext<TransferApp>, input: Import): Promise<ImportReport> {
   const settings = input.include_server_config ? (input.server_config ?? null) : null;
   if (settings !== null) refuseImportedSettings(context.actor, settings);
   await checkUnchanged(context, input);

@@ -1,4 +1,5 @@
-import type { App } from '#core/platform/platform.ts';
+import type { Platform } from '#core/platform/platform.ts';
+import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
 import { pagesOf } from '#core/lib/slices.ts';
 import type { Tree } from '#snapshots/format/tree.ts';
 import { readCandidate } from './stored-candidates.ts';
@@ -13,14 +14,14 @@ const SLICE = 200;
 type Claim = 'email' | 'name';
 
 /** Whether something that is served to signed-in people reads a claim: the live version, or the canary beside it. */
-export async function isRead(app: App, claim: Claim): Promise<boolean> {
+export async function isRead(app: Platform & WithSnapshots, claim: Claim): Promise<boolean> {
   const [active, canary] = await Promise.all([activeSnapshot(app), runningCanary(app)]);
   const beside = canary === null ? null : await readCandidate(app, canary.candidate_id);
   for (const snapshot of [active, beside]) if (snapshot !== null && (await reads(app, claim, snapshot.tree))) return true;
   return false;
 }
 
-async function reads(app: App, claim: Claim, tree: Tree): Promise<boolean> {
+async function reads(app: Platform & WithSnapshots, claim: Claim, tree: Tree): Promise<boolean> {
   const { claim_reads } = app.snapshot_cache;
   const key = `${claim} ${tree.checksum}`;
   const before = claim_reads.get(key);

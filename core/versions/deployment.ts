@@ -1,5 +1,6 @@
+import type { Platform } from '#core/platform/platform.ts';
+import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
 import { eq } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import type { Db } from '#core/store/store.ts';
 import { readSnapshot, type StoredSnapshot } from './stored-snapshots.ts';
 
@@ -12,16 +13,16 @@ export interface Deployment {
 
 const NEVER: Deployment = { desired: 'stopped', active_version: null, last_error: null, deployed_at: null };
 
-export async function readDeployment(app: App, tx: Db = app.store.db): Promise<Deployment> {
+export async function readDeployment(app: Platform, tx: Db = app.store.db): Promise<Deployment> {
   const { deployment } = app.store.tables;
   const rows = await tx.select().from(deployment).where(eq(deployment.id, 1));
   return rows[0] ?? NEVER;
 }
 
 /** Whether anything was ever deployed here. */
-export const wasDeployed = async (app: App): Promise<boolean> => (await readDeployment(app)).active_version !== null;
+export const wasDeployed = async (app: Platform): Promise<boolean> => (await readDeployment(app)).active_version !== null;
 
-export async function writeDeployment(app: App, tx: Db, change: Partial<Deployment>): Promise<void> {
+export async function writeDeployment(app: Platform, tx: Db, change: Partial<Deployment>): Promise<void> {
   const { deployment } = app.store.tables;
   await tx
     .insert(deployment)
@@ -30,7 +31,7 @@ export async function writeDeployment(app: App, tx: Db, change: Partial<Deployme
 }
 
 /** The snapshot that runs; null when none was ever deployed. */
-export async function activeSnapshot(app: App): Promise<StoredSnapshot | null> {
+export async function activeSnapshot(app: Platform & WithSnapshots): Promise<StoredSnapshot | null> {
   const { active_version } = await readDeployment(app);
   return active_version === null ? null : readSnapshot(app, active_version);
 }

@@ -1,5 +1,6 @@
+import type { Platform } from '#core/platform/platform.ts';
+import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
 import { and, eq } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import { noteChange } from '#core/store/journal.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { AppError } from '#core/errors.ts';
@@ -18,7 +19,7 @@ interface Rewrapped {
  * Seals every stale secret of live records, of the active snapshot and of candidates with the first key: one transaction a record,
  * no new version, no history entry. What no key opens is left as it is.
  */
-export async function rewrapSecrets(app: App): Promise<Rewrapped> {
+export async function rewrapSecrets(app: Platform & WithSnapshots): Promise<Rewrapped> {
   let entities = 0;
   for (const holder of await liveHolders(app)) entities += await rewrapHolder(app, holder);
   const served = await rewrapServed(app);
@@ -29,7 +30,7 @@ export async function rewrapSecrets(app: App): Promise<Rewrapped> {
  * A snapshot holds copies of the ciphertexts of its day. The active one and candidates are sealed anew as they stand: their checksums
  * count fingerprints, which stay.
  */
-export async function rewrapServed(app: App): Promise<Rewrapped> {
+export async function rewrapServed(app: Platform & WithSnapshots): Promise<Rewrapped> {
   return app.store.write(async (tx) => {
     const served = await servedBlobs({ ...app.store, db: tx });
     const fresh = new Set<string>();
@@ -51,7 +52,7 @@ export async function rewrapServed(app: App): Promise<Rewrapped> {
   });
 }
 
-async function rewrapHolder({ store, keyring }: App, { table: name, key, id, columns, secrets }: Holder): Promise<number> {
+async function rewrapHolder({ store, keyring }: Platform, { table: name, key, id, columns, secrets }: Holder): Promise<number> {
   if (!secrets.some((secret) => keyring.stale(secret.sealed) && opens(keyring, secret))) return 0;
   // The columns named are JSON in every table; which one it is does not matter here.
   const table = store.tables[name] as unknown as Schema['connections'];

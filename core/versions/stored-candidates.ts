@@ -1,5 +1,6 @@
+import type { Platform } from '#core/platform/platform.ts';
+import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
 import { desc, eq, getTableColumns, inArray, isNotNull } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import type { Db } from '#core/store/store.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { branchesIn, listOf, PAGE, readBranches, readTree } from '#core/store/trees.ts';
@@ -17,20 +18,20 @@ export const NO_VERSION = 0;
 /** Rows without their content, which may be long. */
 export type CandidateHead = Omit<CandidateRow, 'content'>;
 
-export async function candidateHeads(app: App, tx: Db = app.store.db): Promise<CandidateHead[]> {
+export async function candidateHeads(app: Platform, tx: Db = app.store.db): Promise<CandidateHead[]> {
   const { candidates } = app.store.tables;
   const { content: _, ...columns } = getTableColumns(candidates);
   return tx.select(columns).from(candidates).orderBy(desc(candidates.id));
 }
 
 /** Those with an address of their own, which are the ones that people count. */
-export async function countShown(app: App, tx: Db): Promise<number> {
+export async function countShown(app: Platform, tx: Db): Promise<number> {
   const { candidates } = app.store.tables;
   return tx.$count(candidates, isNotNull(candidates.digest));
 }
 
 /** A candidate as what hosts are brought to. */
-export async function readCandidate(app: App, id: string): Promise<StoredSnapshot | null> {
+export async function readCandidate(app: Platform & WithSnapshots, id: string): Promise<StoredSnapshot | null> {
   const { candidates } = app.store.tables;
   const [row] = await app.store.db.select().from(candidates).where(eq(candidates.id, id));
   if (row === undefined) return null;
@@ -42,14 +43,14 @@ export async function readCandidate(app: App, id: string): Promise<StoredSnapsho
 }
 
 /** What hosts may ask for by name: a candidate, or a stored version by its number (`v12`). */
-export async function snapshotNamed(app: App, name: string): Promise<StoredSnapshot | null> {
+export async function snapshotNamed(app: Platform & WithSnapshots, name: string): Promise<StoredSnapshot | null> {
   const version = /^v(\d{1,9})$/.exec(name)?.[1];
   return version === undefined ? readCandidate(app, name) : readSnapshot(app, Number(version));
 }
 
 /** Stores a candidate, and of its entities and branches those that are not stored yet. */
 export async function storeCandidate(
-  app: App,
+  app: Platform & WithSnapshots,
   tx: Db,
   row: Omit<CandidateRow, 'content' | 'checksum'>,
   tree: Tree,
@@ -65,7 +66,7 @@ export async function storeCandidate(
 }
 
 /** Removes a candidate, and what no version and no other candidate has. */
-export async function removeCandidate(app: App, tx: Db, id: string): Promise<void> {
+export async function removeCandidate(app: Platform & WithSnapshots, tx: Db, id: string): Promise<void> {
   const { candidates, snapshots, blobs } = app.store.tables;
   const left = new Set(await hashesOf(app, tx, id));
   await tx.delete(candidates).where(eq(candidates.id, id));

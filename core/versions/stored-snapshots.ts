@@ -1,4 +1,4 @@
-import type { App } from '#core/platform/platform.ts';
+import type { Platform } from '#core/platform/platform.ts';
 import type { Db } from '#core/store/store.ts';
 import { eq, desc, sql, and, inArray, lt, lte } from 'drizzle-orm';
 import { branchesIn, readBranches, readTree, readTexts, listOf, PAGE } from '#core/store/trees.ts';
@@ -14,7 +14,7 @@ import { AppError } from '#core/errors.ts';
 
 /** The texts of frozen entities: those that the working copy still has, the others as they are stored. */
 export const textsIn =
-  (app: App, textOf: (hash: string) => string | undefined) =>
+  (app: Platform & WithSnapshots, textOf: (hash: string) => string | undefined) =>
   async (leaves: readonly Leaf[]): Promise<ReadonlyMap<string, string>> => {
     const stored = await textsOf(
       app,
@@ -66,7 +66,7 @@ export const createSnapshotCache = (): SnapshotCache => ({
   claim_reads: createRecentMap(2 * CACHED),
 });
 
-export async function readSnapshot(app: App, version: number): Promise<StoredSnapshot | null> {
+export async function readSnapshot(app: Platform & WithSnapshots, version: number): Promise<StoredSnapshot | null> {
   const cached = app.snapshot_cache.versions.get(version);
   if (cached !== undefined) return cached;
   const { snapshots } = app.store.tables;
@@ -79,7 +79,7 @@ export async function readSnapshot(app: App, version: number): Promise<StoredSna
   return cacheSnapshot(app, { version, checksum, created_at, counts, tree, server, branched });
 }
 
-export function cacheSnapshot(app: App, stored: StoredSnapshot): StoredSnapshot {
+export function cacheSnapshot(app: Platform & WithSnapshots, stored: StoredSnapshot): StoredSnapshot {
   const { versions } = app.snapshot_cache;
   versions.delete(stored.version);
   versions.set(stored.version, stored);
@@ -88,7 +88,7 @@ export function cacheSnapshot(app: App, stored: StoredSnapshot): StoredSnapshot 
 }
 
 /** The canonical texts of some leaves, by hash. Rejects when one is not stored. */
-export async function textsOf(app: App, leaves: readonly Leaf[]): Promise<Map<string, string>> {
+export async function textsOf(app: Platform & WithSnapshots, leaves: readonly Leaf[]): Promise<Map<string, string>> {
   const fresh = app.snapshot_cache.texts;
   const missing = new Set(leaves.flatMap(({ hash }) => (fresh.has(hash) ? [] : [hash])));
   const found = await readTexts(app.store, app.store.db, [...missing]);
@@ -102,13 +102,13 @@ export async function textsOf(app: App, leaves: readonly Leaf[]): Promise<Map<st
 }
 
 /** The configuration that some leaves stand for; those of a whole tree: all of it. */
-export async function contentOf(app: App, leaves: readonly Leaf[]): Promise<SnapshotContent> {
+export async function contentOf(app: Platform & WithSnapshots, leaves: readonly Leaf[]): Promise<SnapshotContent> {
   const texts = await textsOf(app, leaves);
   return toContent(leaves, (hash) => texts.get(hash));
 }
 
 /** 0 when nothing was ever deployed. */
-export async function newestVersion(app: App, tx: Db = app.store.db): Promise<number> {
+export async function newestVersion(app: Platform, tx: Db = app.store.db): Promise<number> {
   const { snapshots } = app.store.tables;
   const [newest] = await tx.select({ version: snapshots.version }).from(snapshots).orderBy(desc(snapshots.version)).limit(1);
   return newest?.version ?? 0;
@@ -116,7 +116,7 @@ export async function newestVersion(app: App, tx: Db = app.store.db): Promise<nu
 
 /** Stores a snapshot as the next version, and of its entities and branches those that the version before lacks. */
 export async function storeSnapshot(
-  app: App,
+  app: Platform & WithSnapshots,
   tx: Db,
   { tree, note, actor, server, ...head }: NewSnapshot,
   textOf: (hash: string) => string | undefined,
@@ -140,7 +140,7 @@ type NewBlob = Schema['blobs']['$inferInsert'];
 
 /** The entities and branches of a tree that an earlier version lacks. Rejects when a text is neither given nor stored. */
 export async function newBlobs(
-  app: App,
+  app: Platform & WithSnapshots,
   tx: Db,
   tree: Tree,
   earlier: number,
@@ -166,7 +166,7 @@ export async function newBlobs(
   return [...rows.values()];
 }
 
-async function storeBlobs(app: App, tx: Db, rows: readonly NewBlob[]): Promise<void> {
+async function storeBlobs(app: Platform, tx: Db, rows: readonly NewBlob[]): Promise<void> {
   const { blobs } = app.store.tables;
   const set = { since: sql`excluded.since`, text: sql`excluded.text` };
   for (const page of pagesOf(rows, PAGE)) {
@@ -177,7 +177,7 @@ async function storeBlobs(app: App, tx: Db, rows: readonly NewBlob[]): Promise<v
 /** A stored version's tree, and whether its branches are stored. */
 type Listed = Pick<StoredSnapshot, 'tree' | 'branched'>;
 
-async function listedOf(app: App, tx: Db, version: number): Promise<Listed | null> {
+async function listedOf(app: Platform & WithSnapshots, tx: Db, version: number): Promise<Listed | null> {
   const cached = app.snapshot_cache.versions.get(version);
   if (cached !== undefined) return cached;
   const content = await contentText(app, tx, version);
@@ -188,7 +188,7 @@ async function listedOf(app: App, tx: Db, version: number): Promise<Listed | nul
  * Drops versions up to `last`, and each entity and branch with the last version that has it: one that the next version lacks and
  * that did not come back since.
  */
-async function forgetOldest(app: App, tx: Db, last: number): Promise<void> {
+async function forgetOldest(app: Platform & WithSnapshots, tx: Db, last: number): Promise<void> {
   const { snapshots, blobs } = app.store.tables;
   const old = await tx.select({ version: snapshots.version }).from(snapshots).where(lte(snapshots.version, last));
   const isPinned = old.length === 0 ? () => false : await pinnedByCandidates(app, tx);
@@ -203,7 +203,7 @@ async function forgetOldest(app: App, tx: Db, last: number): Promise<void> {
 }
 
 /** Hashes that a version has and the next one lacks. Only branches that are not in both are read. */
-async function lostAfter(app: App, tx: Db, version: number): Promise<string[]> {
+async function lostAfter(app: Platform, tx: Db, version: number): Promise<string[]> {
   const [old, next] = [await contentText(app, tx, version), await contentText(app, tx, version + 1)];
   if (old === null || next === null) return [];
   const [was, is] = [branchesIn(old), branchesIn(next)];
@@ -216,7 +216,7 @@ async function lostAfter(app: App, tx: Db, version: number): Promise<string[]> {
   return [...lost, ...lostWith(deltaOf(await leavesOf(came), await leavesOf(lost)))];
 }
 
-async function contentText(app: App, tx: Db, version: number): Promise<string | null> {
+async function contentText(app: Platform, tx: Db, version: number): Promise<string | null> {
   const { snapshots } = app.store.tables;
   const [row] = await tx.select({ content: snapshots.content }).from(snapshots).where(eq(snapshots.version, version));
   return row?.content ?? null;
@@ -227,7 +227,7 @@ const notStored = ({ kind, name }: Leaf): AppError => new AppError('internal', `
 const lostWith = ({ added }: Delta): string[] => added.map(({ hash }) => hash);
 
 /** Hashes that candidates need, whichever versions go. What a candidate holds never changes, so it is read once. */
-export async function pinnedByCandidates(app: App, tx: Db): Promise<(hash: string) => boolean> {
+export async function pinnedByCandidates(app: Platform & WithSnapshots, tx: Db): Promise<(hash: string) => boolean> {
   const { candidates } = app.store.tables;
   const rows = await tx.select({ id: candidates.id }).from(candidates);
   const pinned = app.snapshot_cache.pinned;
@@ -238,10 +238,14 @@ export async function pinnedByCandidates(app: App, tx: Db): Promise<(hash: strin
 }
 
 /** Of a candidate's entities and branches. */
-export async function hashesOf(app: App, tx: Db, id: string): Promise<ReadonlySet<string>> {
+export async function hashesOf(app: Platform, tx: Db, id: string): Promise<ReadonlySet<string>> {
   const { candidates } = app.store.tables;
   const [row] = await tx.select({ content: candidates.content }).from(candidates).where(eq(candidates.id, id));
   const branches = branchesIn(row?.content ?? '') ?? [];
   const leaves = (await readBranches(app.store, tx, branches)).flat();
   return new Set([...branches, ...leaves.map(({ hash }) => hash)]);
+}
+
+export interface WithSnapshots {
+  readonly snapshot_cache: SnapshotCache;
 }

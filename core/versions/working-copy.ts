@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { asc, eq, gt, inArray } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import { readServerConfig } from '#core/settings/settings.ts';
 import { DEFINITION_KINDS, type DefinitionKind } from '#core/contract/entities.ts';
 import { entityTable } from '#core/store/entity-table.ts';
@@ -40,7 +40,9 @@ const PAGE = 500;
 const FEW = 50;
 
 /** The working copy and what is in it now; the next reader may change it at any time. */
-export function readWorkingCopy(app: App): Promise<{ readonly copy: WorkingCopy; readonly view: FrozenView }> {
+export function readWorkingCopy(
+  app: Platform & WithWorkingCopy,
+): Promise<{ readonly copy: WorkingCopy; readonly view: FrozenView }> {
   const holder = app.working_copy;
   return holder.lock(async () => {
     try {
@@ -54,7 +56,7 @@ export function readWorkingCopy(app: App): Promise<{ readonly copy: WorkingCopy;
   });
 }
 
-async function broughtUp(app: App, tx: Db, copy: WorkingCopy | null): Promise<WorkingCopy> {
+async function broughtUp(app: Platform, tx: Db, copy: WorkingCopy | null): Promise<WorkingCopy> {
   if (copy === null) return readAll(app, tx);
   const [changes, server] = await Promise.all([changesSince(app.store, tx, copy.seq), readServerConfig(app, tx)]);
   if (changes === null) return readAll(app, tx);
@@ -70,7 +72,7 @@ async function broughtUp(app: App, tx: Db, copy: WorkingCopy | null): Promise<Wo
 }
 
 /** Everything that is stored, as a transaction sees it. */
-export async function readAll(app: App, tx: Db): Promise<WorkingCopy> {
+export async function readAll(app: Platform, tx: Db): Promise<WorkingCopy> {
   const state = createFrozenState(app.env.SVC_ALLOW_PASSTHROUGH_SQL);
   const copy: WorkingCopy = {
     state,
@@ -101,7 +103,7 @@ export async function readAll(app: App, tx: Db): Promise<WorkingCopy> {
 
 /** What a connection owns is frozen with its limits, so it is taken again too. */
 async function takeConnection(
-  app: App,
+  app: Platform,
   tx: Db,
   { state, schemas }: WorkingCopy,
   id: string,
@@ -118,7 +120,7 @@ async function takeConnection(
 }
 
 async function takeDefinitions(
-  app: App,
+  app: Platform,
   tx: Db,
   { state, unprepared, fresh }: WorkingCopy,
   kind: DefinitionKind,
@@ -147,7 +149,7 @@ async function takeDefinitions(
 const HAS_STATEMENT: Readonly<Record<DefinitionKind, boolean>> = { tool: true, resource: true, prompt: false, toolset: false };
 
 /** Rows of one kind with their stored artifacts. */
-export async function readDefinitions(app: App, tx: Db, kind: DefinitionKind, ids: readonly string[]) {
+export async function readDefinitions(app: Platform, tx: Db, kind: DefinitionKind, ids: readonly string[]) {
   const table = entityTable(app.store, kind);
   const { compiled } = app.store.tables;
   const [rows, artifacts] = await Promise.all([
@@ -164,4 +166,8 @@ export async function readDefinitions(app: App, tx: Db, kind: DefinitionKind, id
   ]);
   const by_id = new Map(artifacts.map(({ id, artifact }) => [id, artifact as Compiled]));
   return rows.map((row) => ({ row, compiled: by_id.get(row.id) }));
+}
+
+export interface WithWorkingCopy {
+  readonly working_copy: WorkingCopyHolder;
 }

@@ -1,4 +1,4 @@
-import type { App } from '#core/platform/platform.ts';
+import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import { operations } from '#core/contract/index.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context } from '#core/context/context.ts';
@@ -53,17 +53,17 @@ export const resetTwoFactor: Command = {
 };
 
 /** Whoever is locked out by a provider that fails gets in again with a password. Says whether there was something to do. */
-async function turnPasswordsOn(app: App): Promise<boolean> {
+async function turnPasswordsOn(app: ControlPlane): Promise<boolean> {
   if ((await readSettings(app)).settings.password_sign_in) return false;
   await run(app, 'config.update', { password_sign_in: true }, operatorCall());
   return true;
 }
 
-const operatorContext = (app: App): Context => ({ ...operatorCall(), app });
+const operatorContext = (app: ControlPlane): Context<ControlPlane> => ({ ...operatorCall(), app });
 const ended = (count: number): string => (count === 1 ? 'One session ended.' : `${count} sessions ended.`);
 
 /** Whoever is named, or the only person that there is. */
-async function personOf(app: App, username: string | boolean | undefined): Promise<PersonRow> {
+async function personOf(app: ControlPlane, username: string | boolean | undefined): Promise<PersonRow> {
   const people = await app.store.db.select().from(app.store.tables.people);
   if (people.length === 0) {
     throw new AppError('not_found', 'There is no person yet. Start the server and open its page to create the owner.');

@@ -1,4 +1,4 @@
-import type { App } from '#core/platform/platform.ts';
+import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import { activeSnapshot } from '#core/versions/deployment.ts';
 import { snapshotOf } from '#core/deploy/generated.ts';
 import { readSnapshot, type StoredSnapshot } from '#core/versions/stored-snapshots.ts';
@@ -49,7 +49,7 @@ interface Wanted {
   readonly version: number | null;
 }
 
-async function write(app: App, { target, out, version }: Wanted, { out: say, err }: Terminal): Promise<void> {
+async function write(app: ControlPlane, { target, out, version }: Wanted, { out: say, err }: Terminal): Promise<void> {
   const snapshot = await snapshotOf(app, await storedSnapshot(app, version));
   const event = await tokensEvent(app);
   const tokens = event.event === 'tokens' ? event.data.tokens : [];
@@ -63,7 +63,7 @@ async function write(app: App, { target, out, version }: Wanted, { out: say, err
   say(`Version ${snapshot.version} written to ${out} (${sizes}).\n${bindingsText(bundled)}`);
 }
 
-async function storedSnapshot(app: App, version: number | null): Promise<StoredSnapshot> {
+async function storedSnapshot(app: ControlPlane, version: number | null): Promise<StoredSnapshot> {
   const stored = version === null ? await activeSnapshot(app) : await readSnapshot(app, version);
   if (stored !== null) return stored;
   throw new AppError('not_found', version === null ? 'Nothing is deployed. Deploy first.' : `There is no version ${version}.`);

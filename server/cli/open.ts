@@ -1,6 +1,7 @@
+import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type App, createApp } from '#core/platform/platform.ts';
+import { createControlPlane } from '#core/control-plane/control-plane.ts';
 import { type MigrationState, unfitFor } from '#core/store/migrate.ts';
 import { databaseUrl, openStore, openStoreAsIs } from '#core/store/open.ts';
 import type { Store } from '#core/store/store.ts';
@@ -53,7 +54,7 @@ export async function openDatabase(env: Env, create = false): Promise<Store> {
 }
 
 /** Runs `work` with a whole app beside the server, if that runs, and closes it again. */
-export async function withApp<T>(terminal: Terminal, work: (app: App) => Promise<T>, create = false): Promise<T> {
+export async function withApp<T>(terminal: Terminal, work: (app: ControlPlane) => Promise<T>, create = false): Promise<T> {
   const { env, warnings } = readEnvironment(terminal);
   const log = createLog('WARNING', toStream({ write: terminal.err }));
   for (const warning of warnings) terminal.err(`${warning}\n`);
@@ -61,7 +62,7 @@ export async function withApp<T>(terminal: Terminal, work: (app: App) => Promise
   try {
     // Counters and activity belong to the running servers: a command needs none of them.
     const kv = createMemoryKv();
-    const app = await createApp({ env, store, kv, log, clock: () => new Date(), ids: () => Bun.randomUUIDv7() });
+    const app = await createControlPlane({ env, store, kv, log, clock: () => new Date(), ids: () => Bun.randomUUIDv7() });
     try {
       return await work(app);
     } finally {

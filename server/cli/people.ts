@@ -1,5 +1,5 @@
+import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import { asc, eq } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import type { RawInput } from '#core/contract/index.ts';
 import { ROLES, type Role } from '#core/contract/identity/roles.ts';
 import { AppError } from '#core/errors.ts';
@@ -12,7 +12,7 @@ const USAGE =
   'people list|add|invite|set|remove [username] [--role ROLE] [--name NAME] [--email ADDRESS] [--groups A,B] [--enable] [--disable]';
 
 type Draft = Omit<RawInput<'people.create'>, 'username'>;
-type Verb = (app: App, username: string, draft: Draft, terminal: Terminal) => Promise<void>;
+type Verb = (app: ControlPlane, username: string, draft: Draft, terminal: Terminal) => Promise<void>;
 
 export const people: Command = {
   usage: USAGE,
@@ -77,7 +77,7 @@ function toDraft({ values }: Arguments): Draft {
   };
 }
 
-const list = (terminal: Terminal) => async (app: App) => {
+const list = (terminal: Terminal) => async (app: ControlPlane) => {
   const table = app.store.tables.people;
   const rows = await app.store.db.select().from(table).orderBy(asc(table.username));
   const columns = rows.map((row) => [row.username, row.role, stateOf(row), row.last_seen_at ?? 'never', row.groups.join(', ')]);
@@ -99,7 +99,7 @@ function stateOf(person: PersonRow): string {
   return person.totp_enabled ? 'two factors' : 'enabled';
 }
 
-async function personNamed(app: App, username: string): Promise<PersonRow> {
+async function personNamed(app: ControlPlane, username: string): Promise<PersonRow> {
   const table = app.store.tables.people;
   const [row] = await app.store.db.select().from(table).where(eq(table.username, username));
   if (row === undefined)
@@ -107,7 +107,7 @@ async function personNamed(app: App, username: string): Promise<PersonRow> {
   return row;
 }
 
-async function invitation(app: App, id: string): Promise<string> {
+async function invitation(app: ControlPlane, id: string): Promise<string> {
   const { invite_url, expires_at } = await run(app, 'people.invite', { id }, operatorCall());
   return `This link sets the password. It works once, until ${expires_at}:\n${invite_url}\n`;
 }

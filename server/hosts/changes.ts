@@ -1,5 +1,5 @@
+import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import type { Hono } from 'hono';
-import type { App } from '#core/platform/platform.ts';
 import { type Announcement, onAnnounced } from '#core/platform/announcements.ts';
 import { AppError } from '#core/errors.ts';
 import { isSessionLive } from '#core/identity/sessions.ts';
@@ -19,7 +19,7 @@ const SESSION_ENDED = 4_401;
 const TRY_AGAIN = 1_013;
 
 /** Tells open pages what has changed, as names alone: they ask for what they may see. @param ping_ms how often the session of a reader is looked at. */
-export function addChanges(app: App, router: Hono<ServerEnv>, ping_ms = PING_MS): void {
+export function addChanges(app: ControlPlane, router: Hono<ServerEnv>, ping_ms = PING_MS): void {
   const readers = new Set<(all: readonly Announcement[]) => void>();
   onAnnounced(app, (all) => {
     for (const tell of readers) tell(all);

@@ -1,7 +1,7 @@
+import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import * as v from 'valibot';
 import { BootId, UsageBatch } from '#core/contract/observe/usage-batch.ts';
 import type { Hono } from 'hono';
-import type { App } from '#core/platform/platform.ts';
 import { installationHeaders } from '#core/contract/deploy/installation.ts';
 import { AppError } from '#core/errors.ts';
 import { Acknowledgement, type HostEvent } from '#core/contract/deploy/control.ts';
@@ -31,7 +31,7 @@ const MAX_REPLAY = 8 * 1024 * 1024;
 const Leave = v.object({ boot_id: BootId });
 
 /** The control channel of the hosts (contract section 0): a stream out, acknowledgements and usage in. */
-export function addHostRoutes(app: App, router: Hono<ServerEnv>, live_logs: LiveLogs): void {
+export function addHostRoutes(app: ControlPlane, router: Hono<ServerEnv>, live_logs: LiveLogs): void {
   router.use('/api/internal/*', async (c, next) => {
     requireServiceToken(app, c);
     await next();
@@ -85,7 +85,7 @@ function hostId(id: string): string {
 }
 
 /** A host may miss nothing between its first event and its registration, so it is registered first. */
-function openStream(app: App, id: string, have: string | null, signal: AbortSignal): ReadableStream<Uint8Array> {
+function openStream(app: ControlPlane, id: string, have: string | null, signal: AbortSignal): ReadableStream<Uint8Array> {
   const log = app.log.from('host');
   let queued: HostEvent[] = [];
   let deliver = (event: HostEvent): void => {

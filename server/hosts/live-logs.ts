@@ -1,6 +1,6 @@
+import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import type { Context, Hono } from 'hono';
 import * as v from 'valibot';
-import type { App } from '#core/platform/platform.ts';
 import type { HostLine, UsageBatch } from '#core/contract/observe/usage-batch.ts';
 import { AppError } from '#core/errors.ts';
 import { oneLine } from '#core/lib/text/wire-text.ts';
@@ -38,7 +38,7 @@ export interface LiveLogs {
 }
 
 /** @param ping_ms how often a quiet reader hears that the line stands, and its session is looked at again. */
-export function createLiveLogs(app: App, ping_ms = PING_MS): LiveLogs & { addRoutes(router: Hono<ServerEnv>): void } {
+export function createLiveLogs(app: ControlPlane, ping_ms = PING_MS): LiveLogs & { addRoutes(router: Hono<ServerEnv>): void } {
   const ring = createLogRing(() => app.clock().getTime());
   const tellOthers = shareLines(app, (line) => ring.add(line));
   const add = (line: LogLine) => {
@@ -93,7 +93,7 @@ function toLine(groups: UsageBatch['groups'], calls: UsageBatch['calls'], n: num
 }
 
 /** Checked before anything is opened: no other page may use the cookie, not even one that `cors_origins` lists. */
-async function admin(app: App, c: Context<ServerEnv>): Promise<Actor> {
+async function admin(app: ControlPlane, c: Context<ServerEnv>): Promise<Actor> {
   if (isForeignOrigin(app, c)) {
     throw new AppError('forbidden', 'Only pages of this server can open the live log.');
   }
@@ -133,7 +133,7 @@ function toFilter(c: Context<ServerEnv>): LogFilter {
   };
 }
 
-const hello = ({ env, kv }: App, ring: LogRing): string =>
+const hello = ({ env, kv }: ControlPlane, ring: LogRing): string =>
   JSON.stringify({
     type: 'hello',
     version: PRODUCT_VERSION,
@@ -145,7 +145,7 @@ const hello = ({ env, kv }: App, ring: LogRing): string =>
   });
 
 interface Reading {
-  readonly app: App;
+  readonly app: ControlPlane;
   readonly ring: LogRing;
   readonly filter: LogFilter;
   readonly actor: Actor;

@@ -1,7 +1,7 @@
+import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import { eq } from 'drizzle-orm';
 import type { Context, Hono } from 'hono';
 import * as v from 'valibot';
-import type { App } from '#core/platform/platform.ts';
 import { readText } from '#core/edge/body.ts';
 import { BY_GROUPS, type PlaygroundCaller as Signed, signPlaygroundToken } from '#core/edge/playground-token.ts';
 import { PlaygroundCaller } from '#core/contract/definitions/preview.ts';
@@ -39,7 +39,7 @@ const ANSWERED = ['allow', 'cache-control', 'content-type', 'mcp-session-id', 'r
  * message of a signed-in person to a host that is connected now, as it is, and its answer back. Nobody names an address:
  * it is the one that the host itself told over the control channel.
  */
-export function addPlayground(app: App, router: Hono<ServerEnv>): void {
+export function addPlayground(app: ControlPlane, router: Hono<ServerEnv>): void {
   router.on(['POST', 'DELETE'], PLAYGROUND_PATH, async (c) => {
     // The token in the header is meant for the host, so the session is looked at first.
     const actor = (await sessionActor(app, c)) ?? (await refuseOthers(app, c, 'Only a signed-in person can use the playground.'));
@@ -71,7 +71,7 @@ export function addPlayground(app: App, router: Hono<ServerEnv>): void {
 }
 
 /** @param wanted id of a host: one that opened a session is asked again. */
-function hostOf(app: App, wanted: string | undefined): { id: string; target: string } {
+function hostOf(app: ControlPlane, wanted: string | undefined): { id: string; target: string } {
   const hosts = app.hosts.list().flatMap(({ id, url }) => (url === null || !URL.canParse(url) ? [] : [{ id, url }]));
   const host = wanted === undefined ? hosts[0] : hosts.find(({ id }) => id === wanted);
   if (host !== undefined) return { id: host.id, target: `${reachable(app, host.url)}/mcp` };
@@ -83,13 +83,13 @@ function hostOf(app: App, wanted: string | undefined): { id: string; target: str
 }
 
 /** A host that listens on every address, or on its own machine only, is found where the environment says. */
-function reachable({ env }: App, url: string): string {
+function reachable({ env }: ControlPlane, url: string): string {
   const address = new URL(url);
   if (address.hostname === '127.0.0.1') address.hostname = env.SVC_FASTMCP_HOST;
   return address.origin;
 }
 
-async function toHost(app: App, c: Context<ServerEnv>, actor: Actor): Promise<Headers> {
+async function toHost(app: ControlPlane, c: Context<ServerEnv>, actor: Actor): Promise<Headers> {
   const { session_id, name } = actor;
   const headers = new Headers();
   for (const [name, value] of c.req.raw.headers) {
@@ -136,7 +136,7 @@ function readJson(text: string): unknown {
 }
 
 /** As MCP clients of the same person call. */
-async function personAsCaller({ store }: App, { id, name }: Actor): Promise<Signed> {
+async function personAsCaller({ store }: ControlPlane, { id, name }: Actor): Promise<Signed> {
   const { people } = store.tables;
   const [person] = id === null ? [] : await store.db.select().from(people).where(eq(people.id, id));
   const { display_name = null, email = null, groups = [] } = person ?? {};

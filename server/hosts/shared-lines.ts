@@ -1,4 +1,4 @@
-import type { App } from '#core/platform/platform.ts';
+import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import type { LogLine } from '#core/process/log.ts';
 import { onSignal, signal } from '#core/platform/signals.ts';
 
@@ -13,7 +13,7 @@ interface Message {
 }
 
 /** Hands the lines of the live log to the servers that share a Redis, and theirs to `take`. Without Redis nothing is sent. */
-export function shareLines(app: App, take: (line: LogLine) => void): (line: LogLine) => void {
+export function shareLines(app: ControlPlane, take: (line: LogLine) => void): (line: LogLine) => void {
   if (app.env.SVC_KV === 'memory') return () => undefined;
   const server = app.ids();
   let waiting: LogLine[] = [];
@@ -39,7 +39,7 @@ export function shareLines(app: App, take: (line: LogLine) => void): (line: LogL
   };
 }
 
-const moreLines = (app: App, count: number): LogLine => ({
+const moreLines = (app: ControlPlane, count: number): LogLine => ({
   timestamp: app.clock().toISOString(),
   level: 'INFO',
   source: 'server',

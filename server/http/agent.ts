@@ -1,6 +1,6 @@
+import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import type { Hono } from 'hono';
 import * as v from 'valibot';
-import type { App } from '#core/platform/platform.ts';
 import { AgentLines, type AgentSettings } from '#core/contract/identity/agent-channel.ts';
 import { AppError } from '#core/errors.ts';
 import { refuseUnkeepable, toInvalid } from '#core/process/issues.ts';
@@ -50,7 +50,7 @@ const Grant = v.object({
 const GRANTS_A_MINUTE = 120;
 
 /** What the agent endpoint asks (contract section 0). The service token was checked before. */
-export function addAgentRoutes(app: App, router: Hono<ServerEnv>, live_logs: LiveLogs): void {
+export function addAgentRoutes(app: ControlPlane, router: Hono<ServerEnv>, live_logs: LiveLogs): void {
   router.get('/api/internal/agent/settings', async (c) => c.json(await agentSettings(app)));
   router.post('/api/internal/agent/lines', async (c) => {
     const sent = v.safeParse(AgentLines, await readJson(c.req.raw, MOST_LINES));
@@ -96,7 +96,7 @@ export function addAgentRoutes(app: App, router: Hono<ServerEnv>, live_logs: Liv
   });
 }
 
-async function agentSettings(app: App): Promise<AgentSettings> {
+async function agentSettings(app: ControlPlane): Promise<AgentSettings> {
   const { settings } = await readSettings(app);
   const { cors_origins, ui_domain, mcp_domain, prompt_guard_threshold: threshold, prompt_guard_allow: allow } = settings;
   const issuer = await issuerOf(app);

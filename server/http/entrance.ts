@@ -1,5 +1,5 @@
+import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import type { MiddlewareHandler } from 'hono';
-import type { App } from '#core/platform/platform.ts';
 import { AppError } from '#core/errors.ts';
 import { isPlainText } from '#core/process/issues.ts';
 import { preflight, setCors } from '#core/edge/cors.ts';
@@ -18,7 +18,7 @@ const METHODS = 'GET, POST, PATCH, DELETE';
  * Who may come in at all (contract section 0): the Host header names us, the Origin is absent, our own or listed. What the
  * configuration lists counts from the next request on; only a request that needs it reads it.
  */
-export function entrance(app: App): MiddlewareHandler<ServerEnv> {
+export function entrance(app: ControlPlane): MiddlewareHandler<ServerEnv> {
   const names = acceptedHostNames(app.env);
   return async (c, next) => {
     const host = hostOf(app, c);
@@ -50,7 +50,7 @@ export function entrance(app: App): MiddlewareHandler<ServerEnv> {
   };
 }
 
-async function domains(app: App): Promise<ReadonlySet<string>> {
+async function domains(app: ControlPlane): Promise<ReadonlySet<string>> {
   const { ui_domain, mcp_domain } = (await readSettings(app)).settings;
   return new Set([ui_domain, mcp_domain].filter((name) => name !== null));
 }

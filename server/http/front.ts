@@ -1,5 +1,5 @@
+import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import type { Context, Hono, MiddlewareHandler } from 'hono';
-import type { App } from '#core/platform/platform.ts';
 import { httpsOrigin } from '#core/process/env.ts';
 import { AppError } from '#core/errors.ts';
 import { hostName } from '#core/edge/origins.ts';
@@ -52,7 +52,7 @@ const ANYWHERE = new Set(['/api/health', '/livez', '/readyz']);
  * The settings of the front port, from memory: a call that is handed on waits for no database. What this server changes counts
  * at once, what another one changes a second later.
  */
-export function createFront(app: App, router: Hono<ServerEnv>): Front {
+export function createFront(app: ControlPlane, router: Hono<ServerEnv>): Front {
   let known: FrontSettings | null = null;
   let read_at = 0;
   let changed = false;
@@ -110,7 +110,7 @@ export function createFront(app: App, router: Hono<ServerEnv>): Front {
 }
 
 /** Sends browsers to HTTPS, keeps them there, and lets the MCP domain answer for MCP alone. */
-export function frontRules(app: App, front: Front, https: HttpsState): MiddlewareHandler<ServerEnv> {
+export function frontRules(app: ControlPlane, front: Front, https: HttpsState): MiddlewareHandler<ServerEnv> {
   return async (c, next) => {
     const name = hostName(hostOf(app, c)) ?? '';
     // Our own programs come by any name, and follow no redirect.
@@ -147,7 +147,7 @@ const isForMcp = (path: string): boolean =>
 const isServing = (https: HttpsState, name: string): boolean => https.serving()?.domains.includes(name) === true;
 
 /** The redirect of what came over plain HTTP to a name with a certificate; null: it stays. 308 keeps method and body (RFC 9110, section 15.4.9). */
-export function toHttps(app: App, c: Context<ServerEnv>, https: HttpsState): Response | null {
+export function toHttps(app: ControlPlane, c: Context<ServerEnv>, https: HttpsState): Response | null {
   const name = hostName(hostOf(app, c)) ?? '';
   if (!isServing(https, name) || spokenScheme(app, c) === 'https' || stays(c.req.path)) return null;
   const { pathname, search } = new URL(c.req.url);
@@ -159,7 +159,7 @@ export function toHttps(app: App, c: Context<ServerEnv>, https: HttpsState): Res
 }
 
 /** RFC 8555, section 8.3: what the certificate authority asks for. */
-export function addChallenges(app: App, router: Hono<ServerEnv>): void {
+export function addChallenges(app: ControlPlane, router: Hono<ServerEnv>): void {
   router.get(`${CHALLENGES}:token`, async (c) => {
     const token = c.req.param('token');
     const answer = /^[\w-]{1,128}$/.test(token) ? await getSealed(app, challengeKey(token)) : null;

@@ -1,4 +1,4 @@
-import type { App } from '#core/platform/platform.ts';
+import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import { withTimeout } from '#core/lib/with-timeout.ts';
 import { AppError } from '#core/errors.ts';
 import { reasonOf } from '#core/process/log.ts';
@@ -11,7 +11,7 @@ const STORE_MS = 3_000;
 const DRAIN_MS = 1_200;
 
 /** What the server can work without, and what not. */
-export function createReadiness(app: App): () => Promise<Readiness> {
+export function createReadiness(app: ControlPlane): () => Promise<Readiness> {
   let looked_at = Number.NEGATIVE_INFINITY;
   let looking: Promise<Readiness> = Promise.resolve({ blocking: [], degraded: [] });
   const writing = createWriteCheck(app);
@@ -26,7 +26,7 @@ export function createReadiness(app: App): () => Promise<Readiness> {
   };
 }
 
-async function look(app: App, writing: () => Promise<string | null>): Promise<Readiness> {
+async function look(app: ControlPlane, writing: () => Promise<string | null>): Promise<Readiness> {
   const { meta } = app.store.tables;
   const [database, refusal, kv] = await Promise.all([
     answers(app.store.db.select({ key: meta.key }).from(meta).limit(1)),
@@ -59,7 +59,7 @@ const WRITE_EVERY_MS = 10_000;
 const WRITE_MS = 500;
 
 /** @returns a function that answers why nothing can be written, as far as is known by then; a write that takes long is none. */
-function createWriteCheck(app: App): () => Promise<string | null> {
+function createWriteCheck(app: ControlPlane): () => Promise<string | null> {
   let next = 0;
   let refusal: string | null = null;
   let running: Promise<void> | null = null;
@@ -91,7 +91,7 @@ function answers(work: PromiseLike<unknown>, within_ms = STORE_MS): Promise<bool
 }
 
 /** Waits for the requests that are being answered; those that take longer are cut off. */
-export async function drained(app: App): Promise<void> {
+export async function drained(app: ControlPlane): Promise<void> {
   app.life.ending = true;
   const deadline = performance.now() + DRAIN_MS;
   while (app.life.answering > 0 && performance.now() < deadline) await Bun.sleep(10);

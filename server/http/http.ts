@@ -1,6 +1,6 @@
+import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import { Hono } from 'hono';
 import { secureHeaders } from 'hono/secure-headers';
-import type { App } from '#core/platform/platform.ts';
 import { AppError } from '#core/errors.ts';
 import { addAgentRoutes } from './agent.ts';
 import { entrance, plainAddress } from './entrance.ts';
@@ -34,7 +34,7 @@ const UI_POLICY = {
 };
 
 /** Everything that the front port answers, as one web-standard handler. */
-export function createHttp(app: App, https: HttpsState = NO_HTTPS): Hono<ServerEnv> {
+export function createHttp(app: ControlPlane, https: HttpsState = NO_HTTPS): Hono<ServerEnv> {
   const router = new Hono<ServerEnv>();
   router.onError((error, c) => answerFault(app, c, error));
   router.notFound((c) => {

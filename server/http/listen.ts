@@ -1,5 +1,5 @@
+import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import type { Hono } from 'hono';
-import type { App } from '#core/platform/platform.ts';
 import { withHost } from '#core/edge/requests/hostless.ts';
 import { withEnd } from '#core/lib/stream-end.ts';
 import { faultOutside } from '#server/request/faults.ts';
@@ -8,7 +8,7 @@ import type { ServerEnv } from '#server/request/server-env.ts';
 import { type SocketOwner, socketHandler } from '#server/request/sockets.ts';
 
 export interface ListenOptions {
-  readonly app: App;
+  readonly app: ControlPlane;
   readonly http: Hono<ServerEnv>;
   readonly hostname: string;
   readonly port: number;

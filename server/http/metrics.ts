@@ -1,5 +1,5 @@
+import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import { and, gt, isNull } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import { createRequestDurations, metric } from '#core/lib/metrics/metrics-text.ts';
 import { createProcessMetrics } from '#core/lib/metrics/process-metrics.ts';
 import { readDeployment } from '#core/versions/deployment.ts';
@@ -15,7 +15,7 @@ export interface ServerMetrics {
 /** What people and agents change the running server with. */
 const DEPLOYS: Readonly<Record<string, string>> = { '/api/v1/deploy': 'deploy', '/api/v1/deploy/stop': 'stop' };
 
-export function createServerMetrics(app: App): ServerMetrics {
+export function createServerMetrics(app: ControlPlane): ServerMetrics {
   const requests = createRequestDurations('Requests to the server.');
   const deploys = new Map<string, { kind: string; outcome: string; count: number }>();
   const processMetrics = createProcessMetrics();

@@ -1,6 +1,6 @@
+import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import type { Context, Hono } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
-import type { App } from '#core/platform/platform.ts';
 import { CALLBACK_PATH } from '#core/contract/identity/identity-providers.ts';
 import { AppError, asFault, invalidField } from '#core/errors.ts';
 import { hostName, isLoopbackName } from '#core/edge/origins.ts';
@@ -20,7 +20,7 @@ const INVITATION = 'svc_invitation';
 const QUERY = new Set(['return_to', 'link', 'moved', 'invite']);
 
 /** The two addresses of a sign-in through a provider that a browser visits: it is sent on, and sees no JSON. */
-export function addOidc(app: App, router: Hono<ServerEnv>): void {
+export function addOidc(app: ControlPlane, router: Hono<ServerEnv>): void {
   router.get(CALLBACK_PATH, (c) => visit(app, c, '/', () => finish(app, c)));
   router.get(START_PATH.replace('{id}', ':id'), (c) => {
     const return_to = ownPath(c.req.query('return_to') ?? '/') ?? '/';
@@ -28,7 +28,7 @@ export function addOidc(app: App, router: Hono<ServerEnv>): void {
   });
 }
 
-async function start(app: App, c: Edge): Promise<Response> {
+async function start(app: ControlPlane, c: Edge): Promise<Response> {
   const { searchParams } = new URL(c.req.url);
   for (const name of searchParams.keys()) {
     if (!QUERY.has(name)) throw invalidField(name, `${name} is not a query parameter of this operation.`);
@@ -54,7 +54,7 @@ async function start(app: App, c: Edge): Promise<Response> {
   return c.redirect(location, 302);
 }
 
-async function finish(app: App, c: Edge): Promise<Response> {
+async function finish(app: ControlPlane, c: Edge): Promise<Response> {
   const context = await contextOf(app, c);
   const { return_to, token, refusal } = await finishSignIn(
     context,
@@ -68,7 +68,7 @@ async function finish(app: App, c: Edge): Promise<Response> {
 }
 
 /** A page gets its refusal as a page: the sign-in page says it. A program gets the one error body. */
-async function visit(app: App, c: Edge, return_to: string, work: () => Promise<Response>): Promise<Response> {
+async function visit(app: ControlPlane, c: Edge, return_to: string, work: () => Promise<Response>): Promise<Response> {
   // HEAD reaches the routes of GET, and a look ahead must neither begin nor end a sign-in.
   if (c.req.method === 'HEAD') return c.body(null, 204);
   c.header('cache-control', 'no-store');
@@ -87,10 +87,10 @@ function refuse(c: Edge, fault: AppError, return_to: string): Response {
   return c.redirect(`/login?${query}`, 303);
 }
 
-const readCookie = (app: App, c: Edge, name: string): string | undefined =>
+const readCookie = (app: ControlPlane, c: Edge, name: string): string | undefined =>
   isSecure(app, c) ? getCookie(c, name, 'host') : getCookie(c, name);
 
-function keepCookie(app: App, c: Edge, name: string, value: string): void {
+function keepCookie(app: ControlPlane, c: Edge, name: string, value: string): void {
   const secure = isSecure(app, c);
   setCookie(c, name, value, {
     path: '/',
@@ -103,7 +103,7 @@ function keepCookie(app: App, c: Edge, name: string, value: string): void {
   });
 }
 
-async function contextOf(app: App, c: Edge): Promise<HandlerContext> {
+async function contextOf(app: ControlPlane, c: Edge): Promise<HandlerContext> {
   return {
     app,
     actor: await sessionActor(app, c),
@@ -115,7 +115,7 @@ async function contextOf(app: App, c: Edge): Promise<HandlerContext> {
 }
 
 /** Where the provider sends people back. What a request says of itself is believed of loopback names alone. */
-async function baseOf(app: App, c: Edge): Promise<string> {
+async function baseOf(app: ControlPlane, c: Edge): Promise<string> {
   const configured = await publicUrl(app);
   if (configured !== null) return configured;
   const host = hostOf(app, c).toLowerCase();

@@ -1,5 +1,5 @@
+import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import type { Context, Hono } from 'hono';
-import type { App } from '#core/platform/platform.ts';
 import { AppError } from '#core/errors.ts';
 import { answerFigures, answerLive, answerReady, FIGURES_REFUSED, mayReadFigures } from '#core/edge/probes.ts';
 import type { HttpsState } from '#server/request/server-env.ts';
@@ -15,7 +15,7 @@ import { sessionActor } from '#server/request/session.ts';
  * `/livez`, `/readyz` and `/metrics`, whatever name they are asked under: machines ask for them, mostly by address. What comes
  * after is counted.
  */
-export function addProbes(app: App, router: Hono<ServerEnv>, https: HttpsState): void {
+export function addProbes(app: ControlPlane, router: Hono<ServerEnv>, https: HttpsState): void {
   const metrics = createServerMetrics(app);
   const readiness = createReadiness(app);
   const { SVC_AGENT_SERVICE_TOKEN: service_token, SVC_METRICS_TOKEN: metrics_token } = app.env;

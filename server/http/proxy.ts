@@ -1,5 +1,5 @@
+import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import type { Context, Hono } from 'hono';
-import type { App } from '#core/platform/platform.ts';
 import { AppError } from '#core/errors.ts';
 import { requireAgents } from '#core/identity/agent-bearers.ts';
 import { ASKED_ORIGIN, askedOrigin } from '#core/edge/asked-address.ts';
@@ -30,7 +30,7 @@ const DROPPED = [
 const WELL_KNOWN = ['oauth-protected-resource', 'oauth-authorization-server'];
 
 /** `/agent-mcp/…` and its metadata go to the agent as streams; the agent learns the caller's address. */
-export function addAgentProxy(app: App, router: Hono<ServerEnv>): void {
+export function addAgentProxy(app: ControlPlane, router: Hono<ServerEnv>): void {
   const target = app.env.SVC_AGENT_MCP_URL ?? `http://127.0.0.1:${app.env.SVC_AGENT_MCP_PORT}`;
   const forward = (c: Context<ServerEnv>) => proxy(app, c, target, 'The agent endpoint');
   const guarded = async (c: Context<ServerEnv>) => {
@@ -46,7 +46,7 @@ export function addAgentProxy(app: App, router: Hono<ServerEnv>): void {
 }
 
 /** With `mcp_proxy` the MCP server answers here too, and its metadata (RFC 9728, RFC 8414) at the root of its own domain. */
-export function addMcpProxy(app: App, router: Hono<ServerEnv>, front: Front): void {
+export function addMcpProxy(app: ControlPlane, router: Hono<ServerEnv>, front: Front): void {
   const forward = async (c: Context<ServerEnv>) => {
     const { mcp_proxy, mcp_port } = await front.settings();
     if (!mcp_proxy)
@@ -84,7 +84,7 @@ function passed({ req, env }: Context<ServerEnv>): ReadableStream<Uint8Array> | 
   return null;
 }
 
-async function proxy(app: App, c: Context<ServerEnv>, target: string, name: string): Promise<Response> {
+async function proxy(app: ControlPlane, c: Context<ServerEnv>, target: string, name: string): Promise<Response> {
   const { pathname, search } = new URL(c.req.url);
   const headers = new Headers(c.req.raw.headers);
   for (const name of DROPPED) headers.delete(name);

@@ -1,5 +1,5 @@
+import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import { createHash } from 'node:crypto';
-import type { App } from '#core/platform/platform.ts';
 import { getSealed, setSealed } from '#core/platform/sealed-kv.ts';
 import { mayHaveOthers, withLease } from '#core/platform/leases.ts';
 import { AppError } from '#core/errors.ts';
@@ -23,13 +23,13 @@ interface Sent {
 
 /** @param create gets the app to create with. */
 export type Repeats = <T>(sent: Sent, create: Create<T>) => Promise<T>;
-type Create<T> = (app: App) => Promise<T>;
+type Create<T> = (app: ControlPlane) => Promise<T>;
 
 /**
  * Creates once for each key: a caller that lost the answer, sends the same again and gets the answer of the first attempt, with the
  * secret that is shown only once. What was refused is tried again. Answers are kept sealed, for every server of the installation.
  */
-export function createRepeats(app: App): Repeats {
+export function createRepeats(app: ControlPlane): Repeats {
   const running = new Map<string, Promise<unknown>>();
   const createNew = async <T>(place: string, create: Create<T>, held = app): Promise<T> => {
     // Redis may be away: then it is made, and cannot be repeated.

@@ -1,5 +1,5 @@
+import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import type { Hono, Context } from 'hono';
-import type { App } from '#core/platform/platform.ts';
 import { type OperationName, operations } from '#core/contract/index.ts';
 import { fullPath, pathVariables } from '#core/contract/paths.ts';
 import { isCreation, type Operation } from '#core/contract/operation.ts';
@@ -20,7 +20,7 @@ const MAX_BODY = 1024 * 1024;
 const JSON_TYPE = { 'content-type': 'application/json' };
 
 /** One route for every operation of the contract. */
-export function addRoutes(app: App, router: Hono<ServerEnv>): void {
+export function addRoutes(app: ControlPlane, router: Hono<ServerEnv>): void {
   const repeats = createRepeats(app);
   for (const [name, definition] of Object.entries(operations) as [OperationName, Operation][]) {
     const path = fullPath(definition.path).replaceAll(/\{(\w+)\}/g, ':$1');
@@ -67,7 +67,7 @@ export function methodsAt(address: string): string[] {
   return [...new Set(methods.flatMap((method) => (method === 'GET' ? [method, 'HEAD'] : [method])))];
 }
 
-function toCall(app: App, c: Context<ServerEnv>, setSession: (token: string | null) => void): Omit<Call, 'actor'> {
+function toCall(app: ControlPlane, c: Context<ServerEnv>, setSession: (token: string | null) => void): Omit<Call, 'actor'> {
   return {
     ip: callerAddress(app, c),
     user_agent: c.req.header('user-agent') ?? null,

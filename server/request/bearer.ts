@@ -1,5 +1,5 @@
+import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import type { Context } from 'hono';
-import type { App } from '#core/platform/platform.ts';
 import { isOurs } from '#core/edge/service-token.ts';
 import { AppError } from '#core/errors.ts';
 import type { ServerEnv } from './server-env.ts';
@@ -14,13 +14,13 @@ import { recordActivity } from '#core/observe/agent-activity.ts';
 type Edge = Context<ServerEnv>;
 
 /** The caller's address. Our own agent, which shows the service token, says whom it speaks for. */
-export function callerAddress(app: App, c: Edge): string | null {
+export function callerAddress(app: ControlPlane, c: Edge): string | null {
   if (isAgent(app, c)) return c.req.header('x-client-address')?.slice(0, 64) ?? null;
   return clientAddress(c.env?.address ?? null, c.req.header('x-forwarded-for') ?? null, app.env.SVC_TRUSTED_PROXIES);
 }
 
 /** Whether this comes from our agent, which has counted the call already. A wrong service token is refused. */
-export function isAgent(app: App, c: Edge): boolean {
+export function isAgent(app: ControlPlane, c: Edge): boolean {
   if (c.req.header('x-service-token') === undefined) return false;
   requireServiceToken(app, c);
   return true;
@@ -36,7 +36,7 @@ export function bearerOf(c: Edge): string | null {
 }
 
 /** Says no to whoever is not a signed-in administrator: 403 to a token that counts, 401 to everybody else. */
-export async function refuseOthers(app: App, c: Edge, sentence: string): Promise<never> {
+export async function refuseOthers(app: ControlPlane, c: Edge, sentence: string): Promise<never> {
   const token = bearerOf(c);
   if (token === null) throw new AppError('unauthenticated', 'Sign in first. This request has no valid session.');
   await authenticateBearer(app, token, callerAddress(app, c), isAgent(app, c));
@@ -45,7 +45,7 @@ export async function refuseOthers(app: App, c: Edge, sentence: string): Promise
 
 /** Runs a call for a bearer: counted in its rate, told in the activity. */
 export async function asBearer<T>(
-  app: App,
+  app: ControlPlane,
   c: Edge,
   token: string,
   name: OperationName,
@@ -80,7 +80,7 @@ interface Told {
 }
 
 /** In the activity, and as a line of the live log. */
-export async function tellActivity(app: App, { actor, token_prefix }: Bearer, told: Told): Promise<void> {
+export async function tellActivity(app: ControlPlane, { actor, token_prefix }: Bearer, told: Told): Promise<void> {
   const { tool_name, client_ip, error } = told;
   const duration_ms = Math.round(told.duration_ms * 10) / 10;
   const entry = {
@@ -102,7 +102,7 @@ export async function tellActivity(app: App, { actor, token_prefix }: Bearer, to
 }
 
 /** Compared in constant time; a cookie never counts here. */
-export function requireServiceToken(app: App, c: Context): void {
+export function requireServiceToken(app: ControlPlane, c: Context): void {
   if (isOurs(c.req.raw.headers, app.env.SVC_AGENT_SERVICE_TOKEN)) return;
   throw new AppError(
     'unauthenticated',

@@ -1,13 +1,13 @@
+import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
-import type { App } from '#core/platform/platform.ts';
 import { AppError } from '#core/errors.ts';
 
 /**
  * Every error answer of the REST API (contract section 1): `{"detail"}` alone, or the form of RFC 9457 for callers that
  * accept it. What went wrong inside is logged with the request id and not sent.
  */
-export function answerFault(app: App, c: Context, error: unknown): Response {
+export function answerFault(app: ControlPlane, c: Context, error: unknown): Response {
   const fault = toAppError(error);
   const request_id = c.res.headers.get('x-request-id') ?? '';
   if (fault.status >= 500) app.log.error('request failed', { request_id, code: fault.code, reason: reasonOf(error) });
@@ -33,7 +33,7 @@ export function answerFault(app: App, c: Context, error: unknown): Response {
 }
 
 /** The answer to a fault of the listener itself, beyond the routes. */
-export function faultOutside(app: App, error: unknown): Response {
+export function faultOutside(app: ControlPlane, error: unknown): Response {
   const request_id = app.ids();
   app.log.error('request failed', { request_id, code: 'internal', reason: reasonOf(error) });
   return Response.json({ detail: toAppError(error).detail }, { status: 500, headers: { 'x-request-id': request_id } });

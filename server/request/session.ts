@@ -1,6 +1,6 @@
+import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import type { Context } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
-import type { App } from '#core/platform/platform.ts';
 import { AppError } from '#core/errors.ts';
 import type { Actor } from '#core/context/context.ts';
 import { isSameOrigin } from '#core/edge/origins.ts';
@@ -15,17 +15,17 @@ const SAFE = new Set(['GET', 'HEAD', 'OPTIONS']);
 type Edge = Context<ServerEnv>;
 
 /** What the browser speaks with us, or with a trusted proxy that says so; null when that is not known. */
-export function spokenScheme({ env }: App, c: Edge): string | null {
+export function spokenScheme({ env }: ControlPlane, c: Edge): string | null {
   if (c.env?.secure === true || new URL(c.req.url).protocol === 'https:') return 'https';
   return forwardedScheme(c.env?.address ?? null, c.req.header('x-forwarded-proto') ?? null, env.SVC_TRUSTED_PROXIES);
 }
 
 /** The host that the browser asked for; empty: it named none. */
-export const hostOf = ({ env }: App, c: Edge): string =>
+export const hostOf = ({ env }: ControlPlane, c: Edge): string =>
   askedHost(c.req.raw.headers, c.env?.address ?? null, env.SVC_TRUSTED_PROXIES) ?? '';
 
 /** Whether the browser speaks HTTPS: with us, with a trusted proxy that says so, or with what serves the public URL. */
-export function isSecure(app: App, c: Edge): boolean {
+export function isSecure(app: ControlPlane, c: Edge): boolean {
   const { env } = app;
   const spoken = spokenScheme(app, c);
   if (spoken !== null) return spoken === 'https';
@@ -33,13 +33,14 @@ export function isSecure(app: App, c: Edge): boolean {
   return public_url?.protocol === 'https:' && hostOf(app, c).toLowerCase() === public_url.host;
 }
 
-const read = (app: App, c: Edge): string | undefined => (isSecure(app, c) ? getCookie(c, NAME, 'host') : getCookie(c, NAME));
+const read = (app: ControlPlane, c: Edge): string | undefined =>
+  isSecure(app, c) ? getCookie(c, NAME, 'host') : getCookie(c, NAME);
 
 /**
  * The administrator of the session cookie. An unsafe method with a cookie from another origin is refused (CSRF), and a foreign
  * page, listed in `cors_origins` or not, reads nothing with it.
  */
-export async function sessionActor(app: App, c: Edge): Promise<Actor | null> {
+export async function sessionActor(app: ControlPlane, c: Edge): Promise<Actor | null> {
   const token = read(app, c);
   if (token === undefined) return null;
   if (!SAFE.has(c.req.method)) refuseForeign(app, c);
@@ -47,20 +48,20 @@ export async function sessionActor(app: App, c: Edge): Promise<Actor | null> {
 }
 
 /** Browsers send Sec-Fetch-Site or Origin with every unsafe request; a client that sends neither is no browser. */
-function refuseForeign(app: App, c: Edge): void {
+function refuseForeign(app: ControlPlane, c: Edge): void {
   const site = c.req.header('sec-fetch-site');
   const foreign_site = site !== undefined && site !== 'same-origin' && site !== 'none';
   if (foreign_site || isForeignOrigin(app, c))
     throw new AppError('forbidden', 'This request comes from another site; the session cookie is not accepted.');
 }
 
-export function isForeignOrigin(app: App, c: Edge): boolean {
+export function isForeignOrigin(app: ControlPlane, c: Edge): boolean {
   const origin = c.req.header('origin');
   return origin !== undefined && !isSameOrigin(origin, hostOf(app, c), isSecure(app, c));
 }
 
 /** Sets the cookie of contract section 2, or clears it. */
-export function writeSession(app: App, c: Edge, token: string | null): void {
+export function writeSession(app: ControlPlane, c: Edge, token: string | null): void {
   const secure = isSecure(app, c);
   if (token === null) {
     deleteCookie(c, secure ? `__Host-${NAME}` : NAME, { path: '/', secure });
@@ -83,12 +84,12 @@ const BROWSER_SECONDS = 3_600;
  * The secret that binds the sign-in of a client to this browser; null without one. Unlike the session it comes along when another
  * site leads here (Lax), so that the return from an identity provider finds it.
  */
-export function readBrowser(app: App, c: Edge): string | null {
+export function readBrowser(app: ControlPlane, c: Edge): string | null {
   const value = isSecure(app, c) ? getCookie(c, BROWSER, 'host') : getCookie(c, BROWSER);
   return value !== undefined && /^[A-Za-z0-9]{40}$/.test(value) ? value : null;
 }
 
-export function writeBrowser(app: App, c: Edge, value: string): void {
+export function writeBrowser(app: ControlPlane, c: Edge, value: string): void {
   const secure = isSecure(app, c);
   setCookie(c, BROWSER, value, {
     path: '/',

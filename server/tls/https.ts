@@ -1,4 +1,4 @@
-import type { App } from '#core/platform/platform.ts';
+import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import { runEvery } from '#core/platform/run-every.ts';
 import { isValid, openCertificateKey, readCertificate } from '#core/server-config/certificates.ts';
 import { readSettings } from '#core/settings/settings.ts';
@@ -19,7 +19,7 @@ const GRACE_MS = 10_000;
 const HTTP_PORT = 80;
 
 /** Listens for HTTPS while it is turned on and there is a certificate; shows a new certificate as soon as it is stored. */
-export function createHttps(app: App): Https {
+export function createHttps(app: ControlPlane): Https {
   const { env } = app;
   const log = app.log.from('tls');
   let terminator: Terminator | null = null;

@@ -1,4 +1,4 @@
-import type { App } from '#core/platform/platform.ts';
+import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import { type Lease, withLease } from '#core/platform/leases.ts';
 import { runEvery } from '#core/platform/run-every.ts';
 import { setSealed } from '#core/platform/sealed-kv.ts';
@@ -52,7 +52,7 @@ const FIRST_RETRY_MS = 300_000;
 const LAST_RETRY_MS = 6 * 3_600_000;
 
 /** Orders the certificate of the configured domains when it is wanted: none yet, other domains, about to end, asked for. */
-export function keepCertificate(app: App, options: KeeperOptions = {}): () => void {
+export function keepCertificate(app: ControlPlane, options: KeeperOptions = {}): () => void {
   const log = app.log.from('tls');
   const ending = new AbortController();
 
@@ -79,7 +79,7 @@ export function keepCertificate(app: App, options: KeeperOptions = {}): () => vo
   };
 
   /** @returns whether it came to an end; the next start begins anew with one that this server's end interrupted. */
-  const order = async (held: App, lease: Lease, settings: Settings, before: CertificateRow): Promise<boolean> => {
+  const order = async (held: ControlPlane, lease: Lease, settings: Settings, before: CertificateRow): Promise<boolean> => {
     const failed_for = orderKey(app, settings);
     const ended = Promise.withResolvers<never>();
     ended.promise.catch(() => undefined);
@@ -130,7 +130,7 @@ export function keepCertificate(app: App, options: KeeperOptions = {}): () => vo
     return true;
   };
 
-  const place = async (held: App, lease: Lease, settings: Settings, stop: AbortSignal): Promise<Issued> => {
+  const place = async (held: ControlPlane, lease: Lease, settings: Settings, stop: AbortSignal): Promise<Issued> => {
     const directory = directoryOf(app);
     const ask: Ask = options.ask ?? ((url, init) => guardedFetch(url, init, app.policy));
     // Whatever changes something at the authority is asked by the holder of the lease alone; an order is the account's either way.
@@ -196,7 +196,7 @@ export function keepCertificate(app: App, options: KeeperOptions = {}): () => vo
   };
 }
 
-function isWanted(app: App, settings: Settings, row: CertificateRow): boolean {
+function isWanted(app: ControlPlane, settings: Settings, row: CertificateRow): boolean {
   const now = app.clock().toISOString();
   // What waits for longer than any retry was written by a clock that was ahead.
   const latest = new Date(app.clock().getTime() + 1.25 * LAST_RETRY_MS).toISOString();
@@ -208,7 +208,11 @@ function isWanted(app: App, settings: Settings, row: CertificateRow): boolean {
   return !waits;
 }
 
-function toRow(app: App, settings: Settings, { chain, key, issuer, valid_from, valid_until }: Issued): Partial<CertificateRow> {
+function toRow(
+  app: ControlPlane,
+  settings: Settings,
+  { chain, key, issuer, valid_from, valid_until }: Issued,
+): Partial<CertificateRow> {
   const [from, until] = [valid_from.getTime(), valid_until.getTime()];
   const renew_at = from + (until - from) * (RENEW_AT - Math.random() * EARLIER);
   return {
@@ -227,7 +231,7 @@ const retryAfter = (failures: number): number =>
   Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** (failures - 1)) * (0.75 + Math.random() / 2);
 
 /** The answers wait where every server of this installation looks, since any of them may be asked. */
-function httpSolver(app: App): Solver {
+function httpSolver(app: ControlPlane): Solver {
   const tokens: string[] = [];
   return {
     async present(proofs) {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import type { App } from '#core/platform/platform.ts';
+import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import type { OperationName, RawInput } from '#core/contract/index.ts';
 import { run } from '#core/control-plane/run.ts';
 import { systemCall } from '#core/context/context.ts';
@@ -19,7 +19,7 @@ const CALL = systemCall('after-commit');
 const tool = (name: string) => ({ connection_id, name, description: 'Lists all products', sql_query: 'select id from products' });
 
 /** The app as it is when its metadata database goes away right after a commit. */
-function lostAfter(app: App, commits = 1): App {
+function lostAfter(app: ControlPlane, commits = 1): ControlPlane {
   const { store } = app;
   let left = commits;
   const refuse = (): void => {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { fileURLToPath } from 'node:url';
-import type { App } from '#core/platform/platform.ts';
+import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import { endLease, type Lease, LeaseLost, takeLease, withLease } from '#core/platform/leases.ts';
 import { readMeta, writeMeta } from '#core/store/meta.ts';
 import { createRepeats } from '#server/http/repeats.ts';
@@ -57,7 +57,7 @@ describe('embedded', () => {
 
 describe('a lost lease', () => {
   let t: TestApp;
-  let app: App;
+  let app: ControlPlane;
   beforeEach(async () => {
     t = await testApp({}, undefined, { metadata: 'sqlite' });
     ends.push(() => t.close());
@@ -65,7 +65,7 @@ describe('a lost lease', () => {
   });
   /** As after a pause that was longer than the lease. */
   const takeAway = () => app.store.write((tx) => tx.update(app.store.tables.leases).set({ holder: 'another' }));
-  const note = (held: App, key: string) => held.store.write((tx) => writeMeta(held.store, tx, key, 'done'));
+  const note = (held: ControlPlane, key: string) => held.store.write((tx) => writeMeta(held.store, tx, key, 'done'));
   const noted = (key: string) => readMeta(app.store, app.store.db, key);
 
   test('refuses what its holder would write, and whatever it asks somebody else', async () => {
@@ -96,14 +96,14 @@ describe('a lost lease', () => {
   });
 
   test('is noticed while work waits, also when the metadata database is away for longer than it lasts', async () => {
-    const waits = (_: App, { lost }: Lease) =>
+    const waits = (_: ControlPlane, { lost }: Lease) =>
       new Promise<void>((_done, fail) => lost.addEventListener('abort', () => fail(lost.reason)));
     const taken = withLease(app, 'work', waits, { seconds: 20, renew_ms: 5 });
     await until(() => t.app.store.db.$count(app.store.tables.leases).then((count) => count === 1));
     await takeAway();
     expect(await taken).toBeNull();
     let away = false;
-    const write: App['store']['write'] = (work) => (away ? Promise.reject(new Error('away')) : app.store.write(work));
+    const write: ControlPlane['store']['write'] = (work) => (away ? Promise.reject(new Error('away')) : app.store.write(work));
     const cut = { ...app, store: { ...app.store, write } };
     const lost = withLease(cut, 'other work', waits, { seconds: 0.05, renew_ms: 5 });
     await until(() => app.store.db.$count(app.store.tables.leases).then((count) => count === 2));
@@ -124,7 +124,7 @@ describeOnce(reachable.postgres)('two servers', () => {
     const { app } = one;
     const repeats = createRepeats(app);
     let attempts = 0;
-    const create = async (held: App) => {
+    const create = async (held: ControlPlane) => {
       attempts += 1;
       const { leases } = app.store.tables;
       // Another server had it, and has ended by now.

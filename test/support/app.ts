@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type App, type AppOptions, createApp } from '#core/platform/platform.ts';
+import { type ControlPlane, type ControlPlaneOptions, createControlPlane } from '#core/control-plane/control-plane.ts';
 import { openStore } from '#core/store/open.ts';
 import { parseEnv } from '#core/process/env.ts';
 import type { PasswordWork } from '#core/identity/passwords.ts';
@@ -19,7 +19,7 @@ export interface Answer {
 }
 
 export interface TestApp extends Calls {
-  readonly app: App;
+  readonly app: ControlPlane;
   readonly directory: string;
   /** Every log line so far. */
   readonly log: LogLine[];
@@ -41,7 +41,7 @@ export interface RequestOptions {
 
 const SECRET = 'k'.repeat(16) + '0123456789abcdefg';
 
-export interface TestAppOptions extends Pick<AppOptions, 'password_work' | 'fetch_document' | 'waits' | 'writes_projects'> {
+export interface TestAppOptions extends Pick<ControlPlaneOptions, 'password_work' | 'fetch_document' | 'waits' | 'writes_projects'> {
   /** Instead of the store of this run. */
   readonly metadata?: Dialect;
 }
@@ -76,7 +76,7 @@ export async function testApp(
   });
   let now = Date.parse('2026-03-01T12:00:00.000Z');
   const lines: LogLine[] = [];
-  const app = await createApp({
+  const app = await createControlPlane({
     env,
     store: await openStore(own?.url ?? database_url ?? ''),
     kv: createMemoryKv(() => now),

@@ -1,10 +1,10 @@
-import type { App } from '#core/platform/platform.ts';
+import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import { readServerConfig } from '#core/settings/settings.ts';
 import type { Compiled } from '#snapshots/freeze/compile.ts';
 import type { Configuration } from '#snapshots/freeze/freeze.ts';
 
 /** Everything that people wrote, read whole: what a server's working copy must be equal to. */
-export async function storedConfiguration(app: App): Promise<Configuration> {
+export async function storedConfiguration(app: ControlPlane): Promise<Configuration> {
   const { connections, tools, resources, prompts, compiled } = app.store.tables;
   const artifacts = await app.store.db.select().from(compiled);
   return {

@@ -1,3 +1,7 @@
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithLint } from '#core/definitions/lint/lint-index.ts';
+import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
+import type { WithWorkingCopy } from '#core/versions/working-copy.ts';
 import { afterCommit } from '#core/platform/after-commit.ts';
 import { DEFINITION_KINDS, type DefinitionKind, ENTITIES } from '#core/contract/entities.ts';
 import type { Context, Handlers } from '#core/context/context.ts';
@@ -6,8 +10,11 @@ import { lintStored } from './lint-index.ts';
 const BATCH = 'agent.create_tools_batch';
 
 /** Null: they could not be read. What was written stays written, and the answer has no findings. */
-const findingsOf = ({ app }: Context, kind: DefinitionKind, ids: readonly string[]) =>
-  afterCommit(app, 'reading the findings', () => lintStored(app, kind, ids));
+const findingsOf = (
+  { app }: Context<WithSources & WithLint & WithSnapshots & WithWorkingCopy>,
+  kind: DefinitionKind,
+  ids: readonly string[],
+) => afterCommit(app, 'reading the findings', () => lintStored(app, kind, ids));
 
 type Write = (context: Context, input: never) => Promise<{ readonly id: string }>;
 
@@ -15,12 +22,14 @@ type Write = (context: Context, input: never) => Promise<{ readonly id: string }
  * Handlers whose creates and updates tell an agent at once what lint finds in what it wrote. People see it where they write, and
  * what a script sends is not held up.
  */
-export function withFindings(handlers: Handlers): Handlers {
+export function withFindings(
+  handlers: Handlers<WithSources & WithLint & WithSnapshots & WithWorkingCopy>,
+): Handlers<WithSources & WithLint & WithSnapshots & WithWorkingCopy> {
   const wrapped = DEFINITION_KINDS.flatMap((kind) =>
     ['create', 'update'].map((verb) => {
-      const name = `${ENTITIES[kind].plural}.${verb}` as keyof Handlers;
+      const name = `${ENTITIES[kind].plural}.${verb}` as keyof Handlers<WithSources & WithLint & WithSnapshots & WithWorkingCopy>;
       const write = handlers[name] as Write;
-      const answer = async (context: Context, input: never) => {
+      const answer = async (context: Context<WithSources & WithLint & WithSnapshots & WithWorkingCopy>, input: never) => {
         const record = await write(context, input);
         if (context.by_name !== true) return record;
         const found = await findingsOf(context, kind, [record.id]);
@@ -29,7 +38,7 @@ export function withFindings(handlers: Handlers): Handlers {
       return [name, answer] as const;
     }),
   );
-  const inBatch: Handlers[typeof BATCH] = async (context, input) => {
+  const inBatch: Handlers<WithSources & WithLint & WithSnapshots & WithWorkingCopy>[typeof BATCH] = async (context, input) => {
     const answer = await handlers[BATCH](context, input);
     const ids = answer.created.map(({ id }) => id);
     const found = await findingsOf(context, 'tool', ids);
@@ -38,7 +47,7 @@ export function withFindings(handlers: Handlers): Handlers {
   };
   return {
     ...handlers,
-    ...(Object.fromEntries(wrapped) as Partial<Handlers>),
+    ...(Object.fromEntries(wrapped) as Partial<Handlers<WithSources & WithLint & WithSnapshots & WithWorkingCopy>>),
     [BATCH]: inBatch,
   };
 }

@@ -1,4 +1,7 @@
-import type { App } from '#core/platform/platform.ts';
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
+import type { WithWorkingCopy } from '#core/versions/working-copy.ts';
+import type { Platform } from '#core/platform/platform.ts';
 import { DEFINITION_KINDS, type DefinitionKind } from '#core/contract/entities.ts';
 import type { LintFinding } from '#core/contract/lint.ts';
 import { LINT_RULE_NAMES, LINT_RULES, type LintRule } from '#core/contract/settings/lint-rules.ts';
@@ -45,7 +48,10 @@ const LEFT = 2_000;
 /** Texts that are read together. */
 const PAGE = 500;
 
-export const lintHandlers: Pick<Handlers, 'lint.list' | 'lint.rules'> = {
+export const lintHandlers: Pick<
+  Handlers<WithSources & WithLint & WithSnapshots & WithWorkingCopy>,
+  'lint.list' | 'lint.rules'
+> = {
   'lint.list': async ({ app }, { owner, rule, severity, skip, limit }) => {
     const found = owner === undefined ? await lintWorkingCopy(app) : await lintOwner(app, owner);
     const items = found.filter(
@@ -60,10 +66,10 @@ export const lintHandlers: Pick<Handlers, 'lint.list' | 'lint.rules'> = {
   },
 };
 
-const rulesOff = async (app: App) => (await readSettings(app)).settings.lint_off;
+const rulesOff = async (app: Platform) => (await readSettings(app)).settings.lint_off;
 
 /** Everything that is found in what the next deploy would serve. */
-async function lintWorkingCopy(app: App): Promise<readonly LintFinding[]> {
+async function lintWorkingCopy(app: Platform & WithLint & WithSnapshots & WithWorkingCopy): Promise<readonly LintFinding[]> {
   const off = await rulesOff(app);
   return inWorkingCopy(app, (index) => {
     if (index.found === null || index.found.off.join() !== off.join()) {
@@ -80,7 +86,12 @@ async function lintWorkingCopy(app: App): Promise<readonly LintFinding[]> {
 }
 
 /** What is found in some of the definitions of a tree, and in the toolsets that hold them. */
-export async function lintLeaves(app: App, tree: Tree, some: readonly Leaf[], texts: Texts): Promise<readonly LintFinding[]> {
+export async function lintLeaves(
+  app: Platform & WithLint,
+  tree: Tree,
+  some: readonly Leaf[],
+  texts: Texts,
+): Promise<readonly LintFinding[]> {
   const off = await rulesOff(app);
   return inTree(app, tree, texts, ({ together, facts }) =>
     together.lintSome(
@@ -91,7 +102,10 @@ export async function lintLeaves(app: App, tree: Tree, some: readonly Leaf[], te
 }
 
 /** What the next deploy would serve. */
-async function inWorkingCopy<T>(app: App, read: (index: LintIndex) => T): Promise<T> {
+async function inWorkingCopy<T>(
+  app: Platform & WithLint & WithSnapshots & WithWorkingCopy,
+  read: (index: LintIndex) => T,
+): Promise<T> {
   const { view } = await readWorkingCopy(app);
   return inTree(app, view.frozen().tree, textsIn(app, view.textOf), read);
 }
@@ -100,7 +114,7 @@ const isDefinition = (leaf: Leaf): leaf is Leaf & { readonly kind: DefinitionKin
   (DEFINITION_KINDS as readonly string[]).includes(leaf.kind);
 
 /** @param read gets the index with the definitions of this tree in it. */
-async function inTree<T>(app: App, tree: Tree, texts: Texts, read: (index: LintIndex) => T): Promise<T> {
+async function inTree<T>(app: Platform & WithLint, tree: Tree, texts: Texts, read: (index: LintIndex) => T): Promise<T> {
   const index = app.lint;
   const facts = new Map<string, Facts>();
   for (;;) {
@@ -157,21 +171,30 @@ async function moveTo(index: LintIndex, tree: Tree, read: ReadonlyMap<string, Fa
 }
 
 /** The tools that the next deploy would serve, by how well they fit a question; null: there is no such toolset. */
-export const rankTools = (app: App, question: string, toolset?: string): Promise<readonly Ranked<Facts>[] | null> =>
-  inWorkingCopy(app, ({ together }) => together.rankTools(question, toolset));
+export const rankTools = (
+  app: Platform & WithLint & WithSnapshots & WithWorkingCopy,
+  question: string,
+  toolset?: string,
+): Promise<readonly Ranked<Facts>[] | null> => inWorkingCopy(app, ({ together }) => together.rankTools(question, toolset));
 
 /** The words by which models choose the tools of these names. */
-export const termsOfTools = (app: App, names: readonly string[]): Promise<ReadonlyMap<string, Terms>> =>
-  inWorkingCopy(app, ({ together }) => together.termsOf(names));
+export const termsOfTools = (
+  app: Platform & WithLint & WithSnapshots & WithWorkingCopy,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, Terms>> => inWorkingCopy(app, ({ together }) => together.termsOf(names));
 
 /** What is found in a draft that may replace a stored definition of its id. */
-export async function lintDraft({ app }: Context, subject: Subject, rule: SelectionRule | null = null): Promise<LintFinding[]> {
+export async function lintDraft(
+  { app }: Context<WithSources & WithLint & WithSnapshots & WithWorkingCopy>,
+  subject: Subject,
+  rule: SelectionRule | null = null,
+): Promise<LintFinding[]> {
   const off = await rulesOff(app);
   return inWorkingCopy(app, ({ together }) => together.lintSubject(subject, off, rule));
 }
 
 /** @param owner such as `tool:<id>`. */
-async function lintOwner(app: App, owner: string): Promise<LintFinding[]> {
+async function lintOwner(app: Platform & WithLint & WithSnapshots & WithWorkingCopy, owner: string): Promise<LintFinding[]> {
   const [kind, id] = owner.split(':') as [DefinitionKind, string];
   const found = await lintStored(app, kind, [id]);
   if (found.size === 0) throw new AppError('not_found', `There is no ${kind} with this id.`);
@@ -180,7 +203,7 @@ async function lintOwner(app: App, owner: string): Promise<LintFinding[]> {
 
 /** What is found in some stored definitions, with every fix, by id. */
 export async function lintStored(
-  app: App,
+  app: Platform & WithLint & WithSnapshots & WithWorkingCopy,
   kind: DefinitionKind,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, LintFinding[]>> {
@@ -202,3 +225,9 @@ function lintOne(
   const rule = kind === 'toolset' ? (row as unknown as SelectionRule) : null;
   return together.lintSubject(toSubject(row as never, known as never), off, rule);
 }
+
+export interface WithLint {
+  readonly lint: LintIndex;
+}
+
+export const createLint = (): WithLint => ({ lint: createLintIndex() });

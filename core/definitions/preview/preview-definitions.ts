@@ -1,3 +1,7 @@
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithLint } from '#core/definitions/lint/lint-index.ts';
+import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
+import type { WithWorkingCopy } from '#core/versions/working-copy.ts';
 import * as v from 'valibot';
 import type { GuardFinding } from '#core/contract/guard.ts';
 import type { PromptMessage } from '#core/contract/definitions/prompts.ts';
@@ -21,7 +25,7 @@ import { prepareTool } from '../tools.ts';
 type Noun = 'preview.tool' | 'preview.resource' | 'preview.prompt';
 
 /** What saving would check, and what clients would then see; refusals and the guard's findings are told, not thrown. */
-export const previewDefinitionHandlers: Pick<Handlers, Noun> = {
+export const previewDefinitionHandlers: Pick<Handlers<WithSources & WithLint & WithSnapshots & WithWorkingCopy>, Noun> = {
   'preview.tool': (context, { id = '', ...input }) =>
     withSuggestions(context, input, async (checkGuard) => {
       const { values, compiled } = await prepareTool(context, { ...v.getDefaults(ToolDraft), ...input }, checkGuard);

@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { inArray } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import type { TestedKind, TestOwner, TestResult } from '#core/contract/definitions/tests.ts';
 import { classify } from '#core/lib/sql/classify.ts';
 import { NO_CALLER } from '#core/query/values.ts';
@@ -133,7 +133,7 @@ async function whyNot(target: Target, writes: boolean, sources: FrozenSources): 
 }
 
 /** The definitions that tests name, by id; absent: it is not served. */
-async function targetsOf(app: App, owners: readonly TestOwner[], { leaves, texts }: Tested): Promise<Map<string, Target>> {
+async function targetsOf(app: Platform, owners: readonly TestOwner[], { leaves, texts }: Tested): Promise<Map<string, Target>> {
   const wanted = new Map(owners.map((owner) => [owner.id, owner.kind]));
   const frozen = new Map<string, { readonly kind: TestedKind; readonly entity: Target['entity'] }>();
   const take = async (some: readonly Leaf[]) => {
@@ -160,7 +160,7 @@ async function targetsOf(app: App, owners: readonly TestOwner[], { leaves, texts
   return targets;
 }
 
-async function storedNames({ store }: App, wanted: ReadonlyMap<string, TestedKind>): Promise<Set<string>> {
+async function storedNames({ store }: Platform, wanted: ReadonlyMap<string, TestedKind>): Promise<Set<string>> {
   const names = new Set<string>();
   for (const kind of new Set(wanted.values())) {
     const table = entityTable(store, kind);
@@ -176,3 +176,9 @@ async function connectionsOf(leaves: readonly Leaf[], texts: Tested['texts']): P
   const found = [...read.values()].map((text) => JSON.parse(text) as FrozenConnection);
   return new Map(found.map((connection) => [connection.id, connection]));
 }
+
+export interface WithTestRuns {
+  readonly test_runs: Map<string, number>;
+}
+
+export const createTestRuns = (): WithTestRuns => ({ test_runs: new Map() });

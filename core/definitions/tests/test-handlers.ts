@@ -1,5 +1,9 @@
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
+import type { WithTestRuns } from '#core/definitions/tests/run-tests.ts';
+import type { WithWorkingCopy } from '#core/versions/working-copy.ts';
+import type { Platform } from '#core/platform/platform.ts';
 import { and, eq, inArray } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import { type Against, type TestResult } from '#core/contract/definitions/tests.ts';
 import { activeSnapshot } from '#core/versions/deployment.ts';
 import { readSnapshot, type StoredSnapshot, textsOf } from '#core/versions/stored-snapshots.ts';
@@ -14,7 +18,10 @@ import { keepResults } from './store-results.ts';
 import { resultsOf } from '#core/definitions/test-results.ts';
 import { mayTryWrites, shownResults, shownTo, test, type TestRow } from '#core/definitions/tests.ts';
 
-export const testHandlers: Pick<Handlers, Extract<keyof Handlers, `tests.${string}`>> = {
+export const testHandlers: Pick<
+  Handlers<WithSources & WithSnapshots & WithTestRuns & WithWorkingCopy>,
+  Extract<keyof Handlers<WithSources & WithSnapshots & WithTestRuns & WithWorkingCopy>, `tests.${string}`>
+> = {
   ...test.handlers,
   'tests.run': async (context, input) => {
     const { app, actor } = context;
@@ -45,7 +52,7 @@ export function tallyOf(results: readonly TestResult[]) {
 const MOST = 500;
 
 /** Those that are named, also disabled ones; else the enabled ones. */
-async function wantedTests({ store }: App, { ids, owner }: Input<'tests.run'>): Promise<TestRow[]> {
+async function wantedTests({ store }: Platform, { ids, owner }: Input<'tests.run'>): Promise<TestRow[]> {
   const { tests } = store.tables;
   if (ids !== undefined && owner !== undefined) throw invalidField('owner', 'Send ids or owner, not both.');
   if (ids === undefined) {
@@ -65,7 +72,7 @@ async function wantedTests({ store }: App, { ids, owner }: Input<'tests.run'>): 
 
 type Stored = Omit<Tested, 'writes'>;
 
-async function testedAs(app: App, against: Against): Promise<Stored> {
+async function testedAs(app: Platform & WithSnapshots & WithWorkingCopy, against: Against): Promise<Stored> {
   if (against === 'draft') return workingCopy(app);
   const snapshot = against === 'live' ? await activeSnapshot(app) : await readSnapshot(app, against);
   if (snapshot !== null) return testedVersion(app, snapshot);
@@ -73,13 +80,13 @@ async function testedAs(app: App, against: Against): Promise<Stored> {
   throw new AppError('not_found', `There is no snapshot ${against}.`);
 }
 
-const testedVersion = (app: App, { tree, server }: StoredSnapshot): Stored => ({
+const testedVersion = (app: Platform & WithSnapshots, { tree, server }: StoredSnapshot): Stored => ({
   leaves: tree.leaves,
   server,
   texts: (leaves) => textsOf(app, leaves),
 });
 
-async function workingCopy(app: App): Promise<Stored> {
+async function workingCopy(app: Platform & WithSnapshots & WithWorkingCopy): Promise<Stored> {
   const { view } = await readWorkingCopy(app);
   const problems = new Map(view.outcomes.flatMap(({ id, problem }) => (problem === null ? [] : [[id, problem] as const])));
   return {

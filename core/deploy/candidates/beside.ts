@@ -1,5 +1,6 @@
+import type { Platform } from '#core/platform/platform.ts';
+import type { WithHosts } from '#core/hosts/host-registry.ts';
 import { afterCommit } from '#core/platform/after-commit.ts';
-import type { App } from '#core/platform/platform.ts';
 import { signal } from '#core/platform/signals.ts';
 import { canonical, checksum } from '#snapshots/format/canonical.ts';
 import type { BesideNews, HostEvent } from '#core/contract/deploy/control.ts';
@@ -11,7 +12,7 @@ import { candidateHeads } from '#core/versions/stored-candidates.ts';
 export const besideRequest = (revision: string): string => `beside:${revision}`;
 
 /** What hosts hold beside the live version now. */
-export async function besideNews(app: App): Promise<BesideNews> {
+export async function besideNews(app: Platform): Promise<BesideNews> {
   const row = await runningCanary(app);
   // What is stored for a replay alone, hosts ask for by its name.
   const heads = (await candidateHeads(app)).filter(({ id, digest }) => digest !== null || id === row?.candidate_id);
@@ -28,10 +29,10 @@ export async function besideNews(app: App): Promise<BesideNews> {
   return { revision: checksum(canonical(state)).slice(-16), ...state };
 }
 
-export const besideEvent = async (app: App): Promise<HostEvent> => ({ event: 'beside', data: await besideNews(app) });
+export const besideEvent = async (app: Platform): Promise<HostEvent> => ({ event: 'beside', data: await besideNews(app) });
 
 /** Brings every host to what is stored that it is to hold, and waits for the answers. @returns what hosts say against it. */
-export async function publishBeside(app: App): Promise<string[]> {
+export async function publishBeside(app: Platform & WithHosts): Promise<string[]> {
   const refused = await afterCommit(app, 'telling hosts of candidates', async () => {
     await app.hosts.refresh().catch(() => undefined);
     const news = await besideNews(app);

@@ -1,5 +1,11 @@
+import type { DeployApp } from '#core/deploy/app.ts';
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithDeployLock } from '#core/deploy/turns.ts';
+import type { Platform } from '#core/platform/platform.ts';
+import type { WithHosts } from '#core/hosts/host-registry.ts';
+import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
+import type { WithWorkingCopy } from '#core/versions/working-copy.ts';
 import { randomBytes } from 'node:crypto';
-import type { App } from '#core/platform/platform.ts';
 import { runEvery } from '#core/platform/run-every.ts';
 import type { Input } from '#core/contract/index.ts';
 import type { CanaryPlan } from '#core/contract/deploy/canary-state.ts';
@@ -39,7 +45,7 @@ const MINUTE_MS = 60_000;
 /** A candidate that was made for a canary ends with it; this is for one that never began. */
 const SPARE_MS = 3_600_000;
 
-export const canaryHandlers: Pick<Handlers, 'deploy.run' | 'deploy.promote' | 'deploy.abort'> = {
+export const canaryHandlers: Pick<Handlers<DeployApp>, 'deploy.run' | 'deploy.promote' | 'deploy.abort'> = {
   'deploy.run': async (context, { dry_run, candidate, canary, ...wanted }) => {
     const { app } = context;
     if (dry_run && canary !== undefined) return rehearseCanary(context, candidate ?? null, canary, wanted);
@@ -71,7 +77,7 @@ export const canaryHandlers: Pick<Handlers, 'deploy.run' | 'deploy.promote' | 'd
 const MOST_OF_A_TOKEN = 2;
 
 /** A token that deploys again and again does not hold the turns of everybody else. */
-async function waitingOnce<T>({ app, actor }: Context, work: () => Promise<T>): Promise<T> {
+async function waitingOnce<T>({ app, actor }: Context<WithSources & WithDeployLock>, work: () => Promise<T>): Promise<T> {
   if (isPerson(actor, 'viewer') || actor?.id == null) return work();
   const sentence = 'A deploy of this token runs and another one waits. Wait for them to finish.';
   return inShare(app.waiting_deploys, actor.id, { most: MOST_OF_A_TOKEN, sentence }, work);
@@ -80,7 +86,7 @@ async function waitingOnce<T>({ app, actor }: Context, work: () => Promise<T>): 
 type Wanted = Pick<Input<'deploy.run'>, 'note' | 'allow' | 'checksum'>;
 
 /** @param read the canary that a person has seen: nobody ends another one unseen. */
-async function requireRunning(app: App, read: string | undefined): Promise<CanaryRow> {
+async function requireRunning(app: Platform, read: string | undefined): Promise<CanaryRow> {
   const row = await runningCanary(app);
   if (row !== null && (read === undefined || row.id === read)) return row;
   if (row !== null)
@@ -92,14 +98,14 @@ async function requireRunning(app: App, read: string | undefined): Promise<Canar
   );
 }
 
-async function refuseSecond(app: App, tx?: Db): Promise<void> {
+async function refuseSecond(app: Platform, tx?: Db): Promise<void> {
   if ((await runningCanary(app, tx)) !== null) {
     throw new AppError('conflict', 'A canary is running already. Promote or abort it first.');
   }
 }
 
 /** Everything that must hold before a canary begins; nothing is stored here. @param candidate null: the working copy. */
-async function checkStart(context: Context, candidate: string | null, wanted: Omit<Wanted, 'note'>) {
+async function checkStart(context: Context<DeployApp>, candidate: string | null, wanted: Omit<Wanted, 'note'>) {
   await refuseSecond(context.app);
   const active = await servedNow(context.app);
   const checked =
@@ -114,7 +120,7 @@ async function checkStart(context: Context, candidate: string | null, wanted: Om
 }
 
 async function rehearseCanary(
-  context: Context,
+  context: Context<DeployApp>,
   candidate: string | null,
   plan: CanaryPlan,
   { allow, checksum }: Wanted,
@@ -136,7 +142,7 @@ async function rehearseCanary(
 const namedCopy = (candidate: string | null): string => (candidate === null ? 'the working copy' : `the candidate ${candidate}`);
 
 async function start(
-  context: Context,
+  context: Context<DeployApp>,
   candidate: string | null,
   plan: CanaryPlan,
   { note, allow, checksum }: Wanted,
@@ -186,7 +192,11 @@ async function start(
   };
 }
 
-const receiptOf = (app: App, { checksum, counts }: Pick<StoredSnapshot, 'checksum' | 'counts'>, started: number) => ({
+const receiptOf = (
+  app: Platform & WithHosts,
+  { checksum, counts }: Pick<StoredSnapshot, 'checksum' | 'counts'>,
+  started: number,
+) => ({
   checksum,
   counts,
   duration_ms: elapsed(started),
@@ -197,7 +207,11 @@ const receiptOf = (app: App, { checksum, counts }: Pick<StoredSnapshot, 'checksu
  * Whoever may not activate every version may not serve every candidate either: only one that is no weaker than what is live, or
  * than the working copy, which they may deploy as it is.
  */
-async function refuseCandidate(context: Context, active: StoredSnapshot, snapshot: StoredSnapshot): Promise<void> {
+async function refuseCandidate(
+  context: Context<WithSources & WithSnapshots & WithWorkingCopy>,
+  active: StoredSnapshot,
+  snapshot: StoredSnapshot,
+): Promise<void> {
   await refuseWeaker(context, active, snapshot).catch(async (refusal: unknown) => {
     if (!(refusal instanceof AppError)) throw refusal;
     const { view } = await readWorkingCopy(context.app);
@@ -210,7 +224,7 @@ async function refuseCandidate(context: Context, active: StoredSnapshot, snapsho
 
 /** A stored candidate through the gates. */
 async function passGates(
-  context: Context,
+  context: Context<DeployApp>,
   id: string,
   active: StoredSnapshot,
   { allow, checksum }: Omit<Wanted, 'note'>,
@@ -225,7 +239,7 @@ async function passGates(
   return { id, checksum: is, counts, ...passed };
 }
 
-async function rehearseCandidate(context: Context, id: string, wanted: Wanted): Promise<Receipt> {
+async function rehearseCandidate(context: Context<DeployApp>, id: string, wanted: Wanted): Promise<Receipt> {
   const { app } = context;
   const started = performance.now();
   await refuseSecond(app);
@@ -244,7 +258,7 @@ async function rehearseCandidate(context: Context, id: string, wanted: Wanted): 
   };
 }
 
-async function deployCandidate(context: Context, id: string, { note, ...wanted }: Wanted): Promise<Receipt> {
+async function deployCandidate(context: Context<DeployApp>, id: string, { note, ...wanted }: Wanted): Promise<Receipt> {
   const { app } = context;
   await refuseSecond(app);
   const head = await find(app, id);
@@ -255,13 +269,13 @@ interface Promotion extends Wanted {
   readonly reason: string;
 }
 
-async function promote(context: Context, row: CanaryRow, { note, allow, reason }: Promotion): Promise<Receipt> {
+async function promote(context: Context<DeployApp>, row: CanaryRow, { note, allow, reason }: Promotion): Promise<Receipt> {
   return serve(context, row.candidate_id, { note, allow: [...new Set([...row.allowed, ...allow])] }, { row, reason });
 }
 
 /** Serves a candidate to everybody, as the next version. @param end the canary that this ends. */
 async function serve(
-  context: Context,
+  context: Context<DeployApp>,
   id: string,
   { note, ...wanted }: Wanted,
   end: { readonly row: CanaryRow; readonly reason: string } | null,
@@ -287,7 +301,7 @@ async function serve(
 }
 
 async function storeServed(
-  context: Context,
+  context: Context<WithSources & WithSnapshots>,
   snapshot: StoredSnapshot,
   active: StoredSnapshot,
   { id, note, allowed }: { readonly id: string; readonly note: string | null; readonly allowed: readonly GateName[] },
@@ -317,7 +331,11 @@ async function storeServed(
   return served;
 }
 
-async function abort(context: Context, row: CanaryRow, reason: string): Promise<CanaryRow> {
+async function abort(
+  context: Context<WithSources & WithHosts & WithSnapshots>,
+  row: CanaryRow,
+  reason: string,
+): Promise<CanaryRow> {
   const { app } = context;
   const ended = await app.store.write((tx) => endCanary(context, tx, row, { status: 'aborted', reason }));
   app.log.from('deploy').warning('canary aborted', { canary: row.id, reason });
@@ -325,19 +343,19 @@ async function abort(context: Context, row: CanaryRow, reason: string): Promise<
   return ended;
 }
 
-async function readStored(app: App, id: string): Promise<StoredSnapshot> {
+async function readStored(app: Platform & WithSnapshots, id: string): Promise<StoredSnapshot> {
   const snapshot = await readCandidate(app, id);
   if (snapshot === null) throw new AppError('not_found', 'There is no candidate with this id. It may have expired.');
   return snapshot;
 }
 
 /** Promotes and aborts the canary by itself, on one server at a time. @returns a function that ends it. */
-export function keepWatchingCanary(app: App): () => void {
+export function keepWatchingCanary(app: DeployApp): () => void {
   const work = () => watchCanary(app);
   return runEvery(app, { every_ms: LOOK_MS, what: 'watching the canary', work, at_once: true, wake: 'canary' });
 }
 
-export async function watchCanary(app: App): Promise<void> {
+export async function watchCanary(app: DeployApp): Promise<void> {
   const first = await verdictOf(app);
   if (first === null) return;
   // A limit that was passed waits for no deploy.
@@ -347,7 +365,7 @@ export async function watchCanary(app: App): Promise<void> {
     const verdict = await verdictOf(app);
     if (verdict === null) return;
     const { row, fault } = verdict;
-    const context: Context = { app, actor: BY_ITSELF, ip: null, user_agent: null, request_id: 'canary' };
+    const context: Context<DeployApp> = { app, actor: BY_ITSELF, ip: null, user_agent: null, request_id: 'canary' };
     try {
       if (fault !== null) await abort(context, row, fault);
       else if (first.fault !== null) return;
@@ -363,7 +381,7 @@ export async function watchCanary(app: App): Promise<void> {
 const BY_ITSELF: Context['actor'] = { type: 'system', id: null, name: 'canary', scopes: ['read', 'write', 'deploy'] };
 
 /** What is to be done with the canary that runs; null: nothing, or none runs. */
-async function verdictOf(app: App): Promise<{ readonly row: CanaryRow; readonly fault: string | null } | null> {
+async function verdictOf(app: Platform): Promise<{ readonly row: CanaryRow; readonly fault: string | null } | null> {
   const row = await runningCanary(app);
   if (row === null) return null;
   const passed = limitPassed(row, await sidesOf(app, row.id));

@@ -1,4 +1,9 @@
-import type { App } from '#core/platform/platform.ts';
+import type { DeployApp } from '#core/deploy/app.ts';
+import type { Platform } from '#core/platform/platform.ts';
+import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithDeployLock } from '#core/deploy/turns.ts';
+import type { WithHosts } from '#core/hosts/host-registry.ts';
 import { runEvery } from '#core/platform/run-every.ts';
 import { type Candidate, MOST_CANDIDATES } from '#core/contract/deploy/candidates.ts';
 import type { Counts } from '#core/contract/deploy/deploy.ts';
@@ -35,7 +40,7 @@ const HOUR_MS = 3_600_000;
 /** How often those that have expired are looked for; hosts keep to the time by themselves. */
 const LOOK_MS = 10_000;
 
-export const candidateHandlers: Pick<Handlers, Extract<keyof Handlers, `candidates.${string}`>> = {
+export const candidateHandlers: Pick<Handlers<DeployApp>, Extract<keyof Handlers<DeployApp>, `candidates.${string}`>> = {
   'candidates.create': (context, wanted) => inTurn(context.app, () => create(context, wanted)),
   'candidates.list': async ({ app }) => {
     const url = await urlFor(app);
@@ -55,7 +60,7 @@ export const candidateHandlers: Pick<Handlers, Extract<keyof Handlers, `candidat
     }),
 };
 
-async function create(context: Context, { note, hours, allow }: Input<'candidates.create'>) {
+async function create(context: Context<DeployApp>, { note, hours, allow }: Input<'candidates.create'>) {
   const { app, actor } = context;
   refuseIssuer(actor);
   const active = await servedNow(app);
@@ -77,7 +82,7 @@ async function create(context: Context, { note, hours, allow }: Input<'candidate
 }
 
 /** What is served now; rejects where a candidate would be beside nothing. */
-export async function servedNow(app: App): Promise<StoredSnapshot> {
+export async function servedNow(app: Platform & WithSnapshots): Promise<StoredSnapshot> {
   const { desired } = await readDeployment(app);
   const active = desired === 'running' ? await activeSnapshot(app) : null;
   if (active === null) {
@@ -102,7 +107,7 @@ export interface CheckedCopy {
 
 /** The working copy through the gates; nothing is stored. */
 export async function checkWorkingCopy(
-  context: Context,
+  context: Context<DeployApp>,
   active: StoredSnapshot,
   { allow, checksum }: Pick<Input<'deploy.run'>, 'allow' | 'checksum'>,
 ): Promise<CheckedCopy> {
@@ -115,7 +120,7 @@ export async function checkWorkingCopy(
 
 /** Stores a checked working copy. @param token for an address of its own; null: it has none. */
 export async function storeChecked(
-  context: Context,
+  context: Context<WithSources & WithSnapshots>,
   { prepared, counts, allowed }: CheckedCopy,
   { note, expires_at }: { readonly note: string | null; readonly expires_at: string },
   token: string | null,
@@ -145,7 +150,10 @@ export async function storeChecked(
 
 const named = (id: string) => ({ entity_type: 'snapshot', entity_id: id, entity_name: `candidate ${id}` }) as const;
 
-async function remove(context: Context, { id, checksum, expires_at, note }: CandidateHead): Promise<void> {
+async function remove(
+  context: Context<WithSources & WithSnapshots>,
+  { id, checksum, expires_at, note }: CandidateHead,
+): Promise<void> {
   const { app } = context;
   await app.store.write(async (tx) => {
     await removeCandidate(app, tx, id);
@@ -156,7 +164,7 @@ async function remove(context: Context, { id, checksum, expires_at, note }: Cand
 }
 
 /** Candidates end at their time, and with the credential or the rights of who made them. @returns a function that ends it. */
-export function keepExpiringCandidates(app: App): () => void {
+export function keepExpiringCandidates(app: Platform & WithDeployLock & WithHosts & WithSnapshots): () => void {
   const work = async (): Promise<void> => {
     if ((await ended(app)).length === 0) return;
     await inTurn(app, async () => {
@@ -166,14 +174,14 @@ export function keepExpiringCandidates(app: App): () => void {
   return runEvery(app, { every_ms: LOOK_MS, what: 'removing expired candidates', work, at_once: true, wake: 'identity' });
 }
 
-async function removeExpired(app: App): Promise<boolean> {
+async function removeExpired(app: Platform & WithSnapshots): Promise<boolean> {
   const context = { ...BY_ITSELF, app };
   const over = await ended(app);
   for (const head of over) await remove(context, head);
   return over.length > 0;
 }
 
-async function ended(app: App): Promise<CandidateHead[]> {
+async function ended(app: Platform): Promise<CandidateHead[]> {
   const now = app.clock().toISOString();
   const over: CandidateHead[] = [];
   for (const head of await candidateHeads(app)) {
@@ -186,19 +194,19 @@ async function ended(app: App): Promise<CandidateHead[]> {
 }
 
 /** Those that people made and that have not expired. */
-async function shown(app: App): Promise<CandidateHead[]> {
+async function shown(app: Platform): Promise<CandidateHead[]> {
   const now = app.clock().toISOString();
   return (await candidateHeads(app)).filter(({ digest, expires_at }) => digest !== null && expires_at > now);
 }
 
-export async function find(app: App, id: string): Promise<CandidateHead> {
+export async function find(app: Platform, id: string): Promise<CandidateHead> {
   const found = (await shown(app)).find((head) => head.id === id);
   if (found === undefined) throw new AppError('not_found', 'There is no candidate with this id. It may have expired.');
   return found;
 }
 
 /** What the addresses of candidates begin with. */
-async function urlFor(app: App): Promise<string> {
+async function urlFor(app: Platform & WithSnapshots): Promise<string> {
   const port = (await activeSnapshot(app))?.server.port ?? app.env.SVC_FASTMCP_PORT;
   return `${await mcpUrl(app, port)}/candidate/`;
 }

@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { eq } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import type { StoredActor } from '#core/contract/fields.ts';
 import type { Scope } from '#core/contract/operation.ts';
 import { readSettings } from '#core/settings/settings.ts';
@@ -24,13 +24,13 @@ export function refuseIssuer(actor: Actor | null): void {
 }
 
 /** When the credential of whoever makes a candidate expires; null: at no fixed time. */
-export async function issuerExpiry(app: App, actor: Actor | null): Promise<string | null> {
+export async function issuerExpiry(app: Platform, actor: Actor | null): Promise<string | null> {
   if (actor?.type !== 'agent_token' || actor.id === null) return null;
   return (await agentToken(app, actor.id))?.expires_at ?? null;
 }
 
 /** Whether who made a candidate could still make it: its token ends with that. */
-export async function issuerHolds(app: App, { type, id }: StoredActor): Promise<boolean> {
+export async function issuerHolds(app: Platform, { type, id }: StoredActor): Promise<boolean> {
   if (type === 'system' || id === null) return true;
   if (type === 'admin') return suffices((await personOf(app, id))?.scopes);
   if (!(await readSettings(app)).settings.agent_enabled) return false;
@@ -42,20 +42,20 @@ export async function issuerHolds(app: App, { type, id }: StoredActor): Promise<
 const suffices = (scopes: readonly Scope[] | undefined): boolean =>
   scopes !== undefined && NEEDED.every((scope) => scopes.includes(scope));
 
-async function agentToken({ store }: App, id: string) {
+async function agentToken({ store }: Platform, id: string) {
   const { agent_tokens } = store.tables;
   const [row] = await store.db.select().from(agent_tokens).where(eq(agent_tokens.id, id));
   return row;
 }
 
-async function clientScopes({ store }: App, id: string): Promise<readonly Scope[] | undefined> {
+async function clientScopes({ store }: Platform, id: string): Promise<readonly Scope[] | undefined> {
   const { agent_clients } = store.tables;
   const [row] = await store.db.select().from(agent_clients).where(eq(agent_clients.id, id));
   return row?.revoked === false ? row.scopes : undefined;
 }
 
 /** Of a person who signed in at the agent endpoint. */
-async function grantScopes(app: App, id: string): Promise<readonly Scope[] | undefined> {
+async function grantScopes(app: Platform, id: string): Promise<readonly Scope[] | undefined> {
   const { oauth_grants } = app.store.tables;
   const [row] = await app.store.db.select().from(oauth_grants).where(eq(oauth_grants.id, id));
   const person = row === undefined ? null : await personOf(app, row.person_id);

@@ -1,5 +1,7 @@
+import type { Platform } from '#core/platform/platform.ts';
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
 import { desc, inArray, and, eq } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import type { CanaryState, CanaryPlan, CanarySide } from '#core/contract/deploy/canary-state.ts';
 import { sidesOf, type Sides } from '#core/observe/canary-sides.ts';
 import { type CanaryRow, runningCanary } from '#core/versions/running-canary.ts';
@@ -14,7 +16,7 @@ import { removeCandidate } from '#core/versions/stored-candidates.ts';
 const KEPT = 20;
 
 /** The one that runs, or the last one. */
-export async function lastCanary(app: App): Promise<CanaryState | null> {
+export async function lastCanary(app: Platform): Promise<CanaryState | null> {
   const { canaries } = app.store.tables;
   const [row] = await app.store.db.select().from(canaries).orderBy(desc(canaries.id)).limit(1);
   return row === undefined ? null : toState(row, await sidesOf(app, row.id));
@@ -50,7 +52,7 @@ export async function addCanary(context: Context, tx: Db, row: CanaryRow): Promi
 
 /** Ends a canary in the transaction of what ends it. */
 export async function endCanary(
-  context: Context,
+  context: Context<WithSources & WithSnapshots>,
   tx: Db,
   row: CanaryRow,
   end: { readonly status: 'promoted' | 'aborted'; readonly reason: string; readonly version?: number },
@@ -107,7 +109,7 @@ const round = (value: number): number => Math.round(value * 10) / 10;
 export const percentOf = (share: number): string => `${round(share * 100)}%`;
 
 /** What a deploy beside a running canary means for it; nothing when none runs. */
-export async function canaryWarnings(app: App): Promise<string[]> {
+export async function canaryWarnings(app: Platform): Promise<string[]> {
   const row = await runningCanary(app);
   if (row === null) return [];
   return [

@@ -1,4 +1,4 @@
-import type { App } from '#core/platform/platform.ts';
+import type { WithSources } from '#core/sources/source-pool.ts';
 import type { Drifted } from '#core/contract/deploy/drift.ts';
 import type { ConnectionRow } from '#core/sources/source-pool.ts';
 import { describeWhole, readCompiled, schemaMark } from '#core/sources/statements.ts';
@@ -42,7 +42,7 @@ const AT_ONCE = 100;
  * @param known what fitted before; gets what fits now. @param turn is awaited between two steps.
  */
 export async function driftOf(
-  app: App,
+  app: WithSources,
   some: readonly Leaf[],
   all: readonly Leaf[],
   texts: Texts,
@@ -89,7 +89,7 @@ interface Connection {
 }
 
 /** The connections of a snapshot with their stored rows, whose sources are there already. */
-async function connectionsIn(app: App, leaves: readonly Leaf[], texts: Texts): Promise<Map<string, Connection>> {
+async function connectionsIn(app: WithSources, leaves: readonly Leaf[], texts: Texts): Promise<Map<string, Connection>> {
   const rows = await app.store.db.select().from(app.store.tables.connections);
   const stored = new Map(rows.map((row) => [row.id, row]));
   const read = await texts(leavesOf(leaves, 'connection'));
@@ -120,7 +120,7 @@ async function statementsIn(leaves: readonly Leaf[], texts: Texts, turn: Turn): 
 
 /** @returns what differs of each, or why the database could not be asked. @param failed it could not be asked a moment ago. */
 async function compared(
-  app: App,
+  app: WithSources,
   row: ConnectionRow,
   list: readonly Statement[],
   failed: boolean,
@@ -167,4 +167,8 @@ function differencesOf(
   if (told === null || !('return_type' in frozen)) return [];
   const masked = frozen.masks !== undefined;
   return schemaDifferences(told, outputSchema(frozen.return_type, now.columns, false), masked);
+}
+
+export interface WithAskedStatements {
+  asked_statements: { readonly since: number; readonly asked: AskedStatements };
 }

@@ -1,5 +1,8 @@
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
+import type { Platform } from '#core/platform/platform.ts';
+import type { WithAskedStatements } from '#core/deploy/checks/describe-again.ts';
 import { sql } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import { withLease } from '#core/platform/leases.ts';
 import { runEvery } from '#core/platform/run-every.ts';
 import { type Drift, DRIFT_WARNING, type Drifted } from '#core/contract/deploy/drift.ts';
@@ -24,7 +27,7 @@ const APART_MS = 10_000;
 type State = Omit<Drift, 'total'>;
 const NEVER: State = { checked_at: null, snapshot_version: null, items: [], unchecked: [] };
 
-export const driftHandlers: Pick<Handlers, 'drift.list' | 'drift.check'> = {
+export const driftHandlers: Pick<Handlers<WithSources & WithSnapshots>, 'drift.list' | 'drift.check'> = {
   'drift.list': async ({ app }) => shown(await readDrift(app)),
   'drift.check': async ({ app }) => shown(await checkDrift(app)),
 };
@@ -32,7 +35,7 @@ export const driftHandlers: Pick<Handlers, 'drift.list' | 'drift.check'> = {
 const shown = (state: State): Drift => ({ ...state, total: state.items.length });
 
 /** What the last check found. */
-export async function readDrift({ store }: App): Promise<State> {
+export async function readDrift({ store }: Platform): Promise<State> {
   const text = await readMeta(store, store.db, STATE);
   return text === null ? NEVER : (JSON.parse(text) as State);
 }
@@ -55,7 +58,7 @@ export function driftWarnings({ items, snapshot_version }: State, version: numbe
  * Describes every statement that is served again on its database. What could not be asked keeps what was known of it.
  * @param asked what needs not be asked again while its schema is the same.
  */
-async function checkDrift(app: App, asked: AskedStatements = new Map()): Promise<State> {
+async function checkDrift(app: WithSources & WithSnapshots, asked: AskedStatements = new Map()): Promise<State> {
   const { active_version } = await readDeployment(app);
   const active = active_version === null ? null : await readSnapshot(app, active_version);
   const checked_at = app.clock().toISOString();
@@ -86,7 +89,7 @@ async function checkDrift(app: App, asked: AskedStatements = new Map()): Promise
 }
 
 /** Marks what a deploy found that is served as it was found, without waiting for the next check; that one looks at the rest. */
-export async function markDrift(app: App, active_version: number, found: readonly Omit<Drifted, 'since'>[]): Promise<void> {
+export async function markDrift(app: Platform, active_version: number, found: readonly Omit<Drifted, 'since'>[]): Promise<void> {
   if (found.length === 0) return;
   const since = app.clock().toISOString();
   await app.store.write(async (tx) => {
@@ -106,7 +109,7 @@ export async function markDrift(app: App, active_version: number, found: readonl
 }
 
 /** What the last check found; its row stays locked until the transaction ends. */
-async function lockDrift({ store }: App, tx: Db): Promise<State> {
+async function lockDrift({ store }: Platform, tx: Db): Promise<State> {
   const { meta } = store.tables;
   const [row] = await tx
     .insert(meta)
@@ -117,7 +120,7 @@ async function lockDrift({ store }: App, tx: Db): Promise<State> {
 }
 
 /** @param fresh what was not known before: webhooks are told of it. */
-async function writeDrift(app: App, tx: Db, state: State, fresh: readonly Drifted[]): Promise<void> {
+async function writeDrift(app: Platform, tx: Db, state: State, fresh: readonly Drifted[]): Promise<void> {
   await writeMeta(app.store, tx, STATE, JSON.stringify(state));
   if (fresh.length === 0) return;
   const definitions = fresh
@@ -127,7 +130,7 @@ async function writeDrift(app: App, tx: Db, state: State, fresh: readonly Drifte
 }
 
 /** Checks when it is due, on one server at a time. @returns whether this one did. */
-export async function checkDriftWhenDue(app: App): Promise<boolean> {
+export async function checkDriftWhenDue(app: WithSources & WithAskedStatements & WithSnapshots): Promise<boolean> {
   if ((await dueOf(app)) === null) return false;
   const checked = await withLease(app, 'drift', async (held) => {
     // Another server may have been quicker.
@@ -141,7 +144,7 @@ export async function checkDriftWhenDue(app: App): Promise<boolean> {
 }
 
 /** What a check is to ask about: everything, or what nobody asked about since that was done last; null: it is not due. */
-async function dueOf(app: App): Promise<'all' | 'rest' | null> {
+async function dueOf(app: Platform & WithAskedStatements): Promise<'all' | 'rest' | null> {
   const { drift_check_minutes: minutes } = (await readSettings(app)).settings;
   if (minutes === 0) return null;
   const [{ desired, active_version }, { checked_at, snapshot_version }] = await Promise.all([
@@ -159,7 +162,7 @@ async function dueOf(app: App): Promise<'all' | 'rest' | null> {
 }
 
 /** Checks after each deploy and every `drift_check_minutes`. @returns a function that ends it. */
-export const keepCheckingDrift = (app: App): (() => void) =>
+export const keepCheckingDrift = (app: WithSources & WithAskedStatements & WithSnapshots): (() => void) =>
   runEvery(app, {
     every_ms: LOOK_MS,
     what: 'checking deployed statements on their databases',

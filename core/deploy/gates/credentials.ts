@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { eq } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import type { FrozenServer } from '#snapshots/format/format.ts';
 import { leavesOf } from '#snapshots/format/order.ts';
 import type { Tree } from '#snapshots/format/tree.ts';
@@ -38,7 +38,7 @@ interface Holder {
   readonly toolsets: readonly string[];
 }
 
-async function tokensOf({ store }: App): Promise<Holder[]> {
+async function tokensOf({ store }: Platform): Promise<Holder[]> {
   const { mcp_tokens } = store.tables;
   const { name, toolsets } = mcp_tokens;
   const rows = await store.db.select({ name, toolsets }).from(mcp_tokens).where(eq(mcp_tokens.revoked, false)).orderBy(name);

@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { and, eq, inArray } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import { TESTED_KINDS, type TestResult } from '#core/contract/definitions/tests.ts';
 import { subjectOf } from '#core/contract/entities.ts';
 import { NO_TIME, PEOPLE_ONLY, runTests } from '#core/definitions/tests/run-tests.ts';
@@ -47,7 +47,7 @@ function findingOf({ name, owner: { kind }, status, failures }: TestResult, owne
   return [lets ? { ...found, harmless: true } : found];
 }
 
-async function concerned({ store }: App, candidate: Candidate, active: StoredSnapshot | null): Promise<TestRow[]> {
+async function concerned({ store }: Platform, candidate: Candidate, active: StoredSnapshot | null): Promise<TestRow[]> {
   const { tests } = store.tables;
   const enabled = eq(tests.enabled, true);
   if ((await store.db.$count(tests, enabled)) === 0) return [];

@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { desc, isNotNull, isNull } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import { announce } from '#core/platform/announcements.ts';
 import { countMinute } from '#core/cluster/count-in.ts';
 import type { OauthAttempt } from '#core/contract/identity/oauth.ts';
@@ -24,7 +24,7 @@ const KEPT = 500;
 const NOTED_A_MINUTE = 30;
 
 /** Notes one step of a sign-in for the people who look why it fails. Never fails itself. */
-export async function noteAttempt(app: App, { client, client_id, step, reason, person = null, ip }: Attempt): Promise<void> {
+export async function noteAttempt(app: Platform, { client, client_id, step, reason, person = null, ip }: Attempt): Promise<void> {
   const shown_id = clientName(client_id.slice(0, 300)) ?? '';
   const name = clientName(client) ?? shown_id;
   const { log } = app;

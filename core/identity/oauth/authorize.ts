@@ -1,5 +1,7 @@
+import type { Platform } from '#core/platform/platform.ts';
+import type { WithDocuments } from '#core/identity/oauth/clients/documents.ts';
+import type { WithHosts } from '#core/hosts/host-registry.ts';
 import { lt } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import { countMinute } from '#core/cluster/count-in.ts';
 import { networkOf, siteOf } from '#core/edge/network.ts';
 import { countAlone } from '#core/store/journal.ts';
@@ -37,7 +39,12 @@ interface Fault {
  * gets a page and never a redirect.
  * @param browser secret of the browser's cookie, which the request is bound to.
  */
-export async function authorize(app: App, query: URLSearchParams, browser: string, ip: string | null): Promise<Authorization> {
+export async function authorize(
+  app: Platform & WithDocuments & WithHosts,
+  query: URLSearchParams,
+  browser: string,
+  ip: string | null,
+): Promise<Authorization> {
   const client_id = query.get('client_id') ?? '';
   const page = async (reason: string, status: 400 | 429 = 400, client?: string): Promise<Authorization> => {
     await noteAttempt(app, { client: client ?? null, client_id, step: 'authorize', reason, ip });
@@ -105,7 +112,7 @@ function limited(error: unknown): AppError {
   throw error;
 }
 
-async function faultOf(app: App, query: URLSearchParams): Promise<Fault | null> {
+async function faultOf(app: Platform, query: URLSearchParams): Promise<Fault | null> {
   const invalid = (reason: string): Fault => ({ error: 'invalid_request', reason });
   if (query.get('response_type') !== 'code') {
     return { error: 'unsupported_response_type', reason: 'response_type must be code.' };

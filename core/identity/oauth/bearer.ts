@@ -1,6 +1,6 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { eq } from 'drizzle-orm';
 import { createLocalJWKSet, jwtVerify } from 'jose';
-import type { App } from '#core/platform/platform.ts';
 import { ACCESS_TOKEN_ALGORITHM, LONGEST_ACCESS_TOKEN } from '#core/edge/identity.ts';
 import type { Actor } from '#core/context/context.ts';
 import { issuerOf } from '#core/settings/public-urls.ts';
@@ -19,7 +19,7 @@ interface Claims {
 }
 
 /** The claims of a token that this server signed and that has not expired, whether or not its grant still lives; null for any other. */
-export async function verifiedClaims(app: App, token: string): Promise<Claims | null> {
+export async function verifiedClaims(app: Platform, token: string): Promise<Claims | null> {
   try {
     const { payload } = await jwtVerify(token, createLocalJWKSet({ keys: await publicKeys(app) }), {
       algorithms: [ACCESS_TOKEN_ALGORITHM],
@@ -39,7 +39,7 @@ export async function verifiedClaims(app: App, token: string): Promise<Claims | 
  * Who came with an access token for the agent endpoint: the scopes of its grant, never more than the person's role lets them do now.
  * The grant is read at each use, so its end counts at once.
  */
-export async function agentPerson(app: App, token: string): Promise<{ actor: Actor; token_prefix: string } | null> {
+export async function agentPerson(app: Platform, token: string): Promise<{ actor: Actor; token_prefix: string } | null> {
   const claims = await verifiedClaims(app, token);
   if (claims === null || (await resourceOf(app, claims.aud))?.kind !== 'agent') return null;
   const { oauth_grants } = app.store.tables;

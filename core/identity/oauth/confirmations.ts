@@ -1,5 +1,7 @@
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithHosts } from '#core/hosts/host-registry.ts';
+import type { Platform } from '#core/platform/platform.ts';
 import { eq } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import { onSignal, signal } from '#core/platform/signals.ts';
 import { createPageQuestions, type PageQuestion } from '#core/edge/confirmation-page.ts';
 import type { DecisionNews } from '#core/contract/deploy/control.ts';
@@ -11,7 +13,10 @@ import type { GrantRow } from './grants.ts';
 const KEPT_MS = 180_000;
 const decidedKey = (nonce: string): string => `confirmation:${nonce}`;
 
-export const confirmationHandlers: Pick<Handlers, `confirmations.${'get' | 'approve' | 'decline'}`> = {
+export const confirmationHandlers: Pick<
+  Handlers<WithSources & WithDecisions & WithHosts>,
+  `confirmations.${'get' | 'approve' | 'decline'}`
+> = {
   'confirmations.get': async (context, { request }) => {
     const { app, actor } = context;
     const { question, grant } = await openQuestion(context, request);
@@ -35,7 +40,11 @@ export const confirmationHandlers: Pick<Handlers, `confirmations.${'get' | 'appr
   'confirmations.decline': (context, { request }) => decide(context, request, false),
 };
 
-async function decide(context: Context, request: string, approved: boolean): Promise<Record<string, never>> {
+async function decide(
+  context: Context<WithSources & WithDecisions & WithHosts>,
+  request: string,
+  approved: boolean,
+): Promise<Record<string, never>> {
   const { app } = context;
   const { nonce } = (await openQuestion(context, request)).question;
   const { count } = await app.kv.increment(`${decidedKey(nonce)}:decisions`, KEPT_MS);
@@ -49,12 +58,12 @@ async function decide(context: Context, request: string, approved: boolean): Pro
 }
 
 /** Hands on to the hosts of this server what people decided at another one. */
-export const followDecisions = (app: App): (() => void) =>
+export const followDecisions = (app: Platform & WithDecisions & WithHosts): (() => void) =>
   onSignal(app, 'decision', (text) => tellHosts(app, JSON.parse(text) as DecisionNews));
 
 const toEvent = (data: DecisionNews) => ({ event: 'decision', data }) as const;
 
-function tellHosts(app: App, news: DecisionNews): void {
+function tellHosts(app: Platform & WithDecisions & WithHosts, news: DecisionNews): void {
   const { decisions, hosts, clock } = app;
   const now = clock().getTime();
   for (const [nonce, { until }] of decisions) if (until <= now) decisions.delete(nonce);
@@ -63,7 +72,7 @@ function tellHosts(app: App, news: DecisionNews): void {
 }
 
 /** For a host that connects: it may have been away when somebody decided. The first word on a question counts there. */
-export const decisionEvents = ({ decisions, clock }: App) =>
+export const decisionEvents = ({ decisions, clock }: Platform & WithDecisions) =>
   [...decisions.values()].filter(({ until }) => until > clock().getTime()).map(({ news }) => toEvent(news));
 
 const over = () =>
@@ -83,4 +92,8 @@ async function openQuestion(
   const [grant] = await app.store.db.select().from(table).where(eq(table.id, question.grant));
   if (grant === undefined || grant.person_id !== question.person) throw over();
   return { question, grant };
+}
+
+export interface WithDecisions {
+  readonly decisions: Map<string, { readonly news: DecisionNews; readonly until: number }>;
 }

@@ -1,5 +1,6 @@
+import type { Platform } from '#core/platform/platform.ts';
+import type { WithHosts } from '#core/hosts/host-registry.ts';
 import { and, eq, gt, inArray, lt, lte, max, or } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import { databaseTime } from '#core/platform/leases.ts';
 import { readRevision } from '#core/hosts/list-revisions.ts';
 import type { Db } from '#core/store/store.ts';
@@ -18,7 +19,7 @@ type IssuingGrant = Pick<Schema['oauth_grants']['$inferSelect'], 'id' | 'person_
  * Notes in this transaction that access tokens issued until now count no more. Call `tellIdentity` after the commit: connected hosts
  * refuse them, and end what they opened, within a second.
  */
-export async function noteEnded(app: App, tx: Db, target: EndedTarget): Promise<void> {
+export async function noteEnded(app: Platform, tx: Db, target: EndedTarget): Promise<void> {
   const { ended_grants } = app.store.tables;
   const [entry] = Object.entries(target);
   if (entry === undefined) return;
@@ -41,13 +42,13 @@ export async function noteEnded(app: App, tx: Db, target: EndedTarget): Promise<
  * What was stored with a later time is from a server whose clock was wrong, and that time decides nothing. One whose clock is behind
  * believes that of the database.
  */
-async function latestTime(app: App, tx: Db): Promise<string> {
+async function latestTime(app: Platform, tx: Db): Promise<string> {
   const time = Math.max(app.clock().getTime(), await databaseTime(app, tx));
   return new Date(time + CLOCKS_MS).toISOString();
 }
 
 /** The last moment at which some server, by its own clock, can have issued an access token to a person, in ms. */
-async function lastIssue({ store, clock }: App, tx: Db, sub: string, latest: string): Promise<number> {
+async function lastIssue({ store, clock }: Platform, tx: Db, sub: string, latest: string): Promise<number> {
   const { oauth_grants, people } = store.tables;
   if ((await tx.$count(people, eq(people.id, sub))) === 0) return clock().getTime() + SKEW_MS;
   const [row] = await tx
@@ -58,7 +59,7 @@ async function lastIssue({ store, clock }: App, tx: Db, sub: string, latest: str
 }
 
 /** The first moment after the noted ends, in ms; 0: none is noted. */
-async function afterEnds({ store }: App, tx: Db, ids: readonly string[], latest: string): Promise<number> {
+async function afterEnds({ store }: Platform, tx: Db, ids: readonly string[], latest: string): Promise<number> {
   const { ended_grants } = store.tables;
   const [row] = await tx
     .select({ last: max(ended_grants.ended_at) })
@@ -71,7 +72,7 @@ async function afterEnds({ store }: App, tx: Db, ids: readonly string[], latest:
  * When a token of a grant is issued in this transaction, which holds its person: now, or right after what another server ended by its
  * own clock. The grant keeps the latest such moment, for what ends it.
  */
-export async function issueTime(app: App, tx: Db, { id, person_id, client_id }: IssuingGrant): Promise<Issued> {
+export async function issueTime(app: Platform, tx: Db, { id, person_id, client_id }: IssuingGrant): Promise<Issued> {
   const { oauth_grants: table } = app.store.tables;
   const now = app.clock();
   const last_used_at = now.toISOString();
@@ -94,7 +95,7 @@ export interface Issued {
 }
 
 /** What ends in a future that no clock has reached ends now: hosts would refuse every token until then. They hear it within a second. */
-async function endNow(app: App, tx: Db, ids: readonly string[], latest: string): Promise<void> {
+async function endNow(app: Platform, tx: Db, ids: readonly string[], latest: string): Promise<void> {
   const { ended_grants } = app.store.tables;
   const moved = await tx
     .update(ended_grants)
@@ -105,7 +106,7 @@ async function endNow(app: App, tx: Db, ids: readonly string[], latest: string):
 }
 
 /** `noteEnded` with a transaction of its own; every connected host has been told when it resolves. */
-export async function endGrants(app: App, target: EndedTarget): Promise<void> {
+export async function endGrants(app: Platform & WithHosts, target: EndedTarget): Promise<void> {
   await app.store.write((tx) => noteEnded(app, tx, target));
   await tellIdentity(app);
 }

@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { and, eq, inArray, lt, notExists, notInArray } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import { runEvery } from '#core/platform/run-every.ts';
 import { withSteadyClock } from '#core/platform/steady-clock.ts';
 import { readSettings } from '#core/settings/settings.ts';
@@ -11,7 +11,7 @@ const DAY_MS = 24 * 3_600_000;
 const CODES_MS = DAY_MS;
 
 /** Deletes requests, codes and refresh tokens that have expired, grants of deleted people or that nothing can renew, and unused registrations. */
-export async function collectOauth(app: App): Promise<void> {
+export async function collectOauth(app: Platform): Promise<void> {
   const { oauth_requests, oauth_codes, oauth_refresh, oauth_grants, people } = app.store.tables;
   const now = app.clock();
   const before = (ms: number) => new Date(now.getTime() - ms).toISOString();
@@ -37,7 +37,7 @@ export async function collectOauth(app: App): Promise<void> {
 }
 
 /** @returns a function that ends it. */
-export const keepCollectingOauth = (app: App): (() => void) =>
+export const keepCollectingOauth = (app: Platform): (() => void) =>
   runEvery(app, {
     every_ms: EVERY_MS,
     what: 'deleting expired sign-ins of MCP clients',

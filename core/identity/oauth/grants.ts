@@ -1,5 +1,7 @@
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithHosts } from '#core/hosts/host-registry.ts';
+import type { Platform } from '#core/platform/platform.ts';
 import { asc, desc, eq } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import type { Grant } from '#core/contract/identity/oauth.ts';
 import { AppError } from '#core/errors.ts';
 import { recordHistory } from '#core/records/history.ts';
@@ -17,7 +19,7 @@ export type GrantRow = Schema['oauth_grants']['$inferSelect'];
 /** Contract section 22. */
 export const MOST_GRANTS = 10_000;
 
-export const grantHandlers: Pick<Handlers, 'grants.list' | 'grants.delete'> = {
+export const grantHandlers: Pick<Handlers<WithSources & WithHosts>, 'grants.list' | 'grants.delete'> = {
   'grants.list': async ({ app, actor }, { skip, limit, mine }) => {
     if (!mine && !isAdministrator(actor)) {
       throw new AppError('role_required', 'Only an administrator sees the grants of others. Ask for yours with mine=true.');
@@ -66,7 +68,7 @@ export async function recordGrant(
 }
 
 /** Ends a grant: its refresh tokens go, its access tokens are refused. Call `tellIdentity` after the commit. @returns whether there was one. */
-export async function removeGrant(app: App, tx: Db, id: string): Promise<boolean> {
+export async function removeGrant(app: Platform, tx: Db, id: string): Promise<boolean> {
   const { oauth_grants, oauth_refresh } = app.store.tables;
   await tx.delete(oauth_refresh).where(eq(oauth_refresh.grant_id, id));
   const gone = await tx.delete(oauth_grants).where(eq(oauth_grants.id, id)).returning({ id: oauth_grants.id });
@@ -76,12 +78,12 @@ export async function removeGrant(app: App, tx: Db, id: string): Promise<boolean
 }
 
 /** The same in a transaction of its own: somebody used a code or a refresh token twice. */
-export async function endStolen(app: App, id: string): Promise<void> {
+export async function endStolen(app: Platform & WithHosts, id: string): Promise<void> {
   if (await app.store.write((tx) => removeGrant(app, tx, id))) await tellIdentity(app);
 }
 
 /** Ends every grant of a client. Call `tellIdentity` after the commit. */
-export async function removeGrantsOf(app: App, tx: Db, client_id: string): Promise<void> {
+export async function removeGrantsOf(app: Platform, tx: Db, client_id: string): Promise<void> {
   const { oauth_grants: table } = app.store.tables;
   const rows = await tx.select({ id: table.id }).from(table).where(eq(table.client_id, client_id));
   for (const { id } of rows) await removeGrant(app, tx, id);
@@ -92,7 +94,7 @@ export async function removeGrantsOf(app: App, tx: Db, client_id: string): Promi
  * Stores a new grant; beyond the limit those that were not used for longest end. Call `tellIdentity` after the commit then.
  * @returns whether one ended.
  */
-export async function addGrant(app: App, tx: Db, row: GrantRow): Promise<boolean> {
+export async function addGrant(app: Platform, tx: Db, row: GrantRow): Promise<boolean> {
   const { oauth_grants: table } = app.store.tables;
   const over = (await tx.$count(table)) - MOST_GRANTS + 1;
   const oldest =

@@ -1,4 +1,6 @@
-import type { App } from '#core/platform/platform.ts';
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithHosts } from '#core/hosts/host-registry.ts';
+import type { Platform } from '#core/platform/platform.ts';
 import type { SigningKeys } from '#core/contract/identity/signing-keys.ts';
 import { AppError } from '#core/errors.ts';
 import { recordHistory } from '#core/records/history.ts';
@@ -12,7 +14,10 @@ const SKEW_MS = 60_000;
 const SUBJECT = { entity_type: 'signing_key', entity_id: 'signing_keys', entity_name: 'Signing keys' } as const;
 const ORDER = ['current', 'next', 'retired'] as const;
 
-export const signingKeyHandlers: Pick<Handlers, Extract<keyof Handlers, `signing_keys.${string}`>> = {
+export const signingKeyHandlers: Pick<
+  Handlers<WithSources & WithHosts>,
+  Extract<keyof Handlers<WithSources & WithHosts>, `signing_keys.${string}`>
+> = {
   'signing_keys.get': ({ app }) => show(app),
   'signing_keys.rotate': async (context) => {
     const { app } = context;
@@ -35,7 +40,7 @@ export const signingKeyHandlers: Pick<Handlers, Extract<keyof Handlers, `signing
   },
 };
 
-async function show(app: App): Promise<SigningKeys> {
+async function show(app: Platform): Promise<SigningKeys> {
   const { signing_keys: table } = app.store.tables;
   const rows = await app.store.db
     .select({ kid: table.kid, state: table.state, created_at: table.created_at, since: table.since })

@@ -1,6 +1,7 @@
+import type { Platform } from '#core/platform/platform.ts';
+import type { WithHosts } from '#core/hosts/host-registry.ts';
 import { and, eq, lt } from 'drizzle-orm';
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK, SignJWT } from 'jose';
-import type { App } from '#core/platform/platform.ts';
 import { withLease } from '#core/platform/leases.ts';
 import { runEvery } from '#core/platform/run-every.ts';
 import { readSettings } from '#core/settings/settings.ts';
@@ -31,7 +32,7 @@ interface Rotation {
 const placeOf = (kid: string): string => `signing_key/${kid}/private_key`;
 
 /** When the key that signs came into use, and when the next one does; null before the first one. */
-export async function keyRotation(app: App): Promise<{ since: string; rotates_at: string } | null> {
+export async function keyRotation(app: Platform): Promise<{ since: string; rotates_at: string } | null> {
   const current = await currentKey(app, app.store.db);
   if (current === undefined) return null;
   return { since: current.since, rotates_at: new Date(Date.parse(current.since) + ROTATE_MS).toISOString() };
@@ -43,7 +44,7 @@ export async function keyRotation(app: App): Promise<{ since: string; rotates_at
  * @param issued_at now by default. To the millisecond (RFC 7519 section 2): what is issued after an end in the same second counts.
  */
 export async function signAccessToken(
-  app: App,
+  app: Platform & WithHosts,
   claims: AccessTokenClaims,
   seconds: number,
   issued_at: Date = app.clock(),
@@ -65,7 +66,7 @@ export async function signAccessToken(
  * it. @param now rotates in any case. @param noteRotation is called in the transaction that puts another key into use.
  * @returns whether something changed.
  */
-export async function rotateKeys(app: App, { now = false, noteRotation }: Rotation = {}): Promise<boolean> {
+export async function rotateKeys(app: Platform & WithHosts, { now = false, noteRotation }: Rotation = {}): Promise<boolean> {
   const changed = await withLease(app, LEASE, async (held) => {
     const fresh = await newKey(app);
     return held.store.write(async (tx) => {
@@ -83,7 +84,7 @@ export async function rotateKeys(app: App, { now = false, noteRotation }: Rotati
 }
 
 /** @returns a function that ends it. */
-export const keepSigningKeys = (app: App): (() => void) =>
+export const keepSigningKeys = (app: Platform & WithHosts): (() => void) =>
   runEvery(app, {
     every_ms: LOOK_MS,
     what: 'rotating the signing keys',
@@ -93,7 +94,7 @@ export const keepSigningKeys = (app: App): (() => void) =>
     },
   });
 
-async function rotate(app: App, tx: Db, current: KeyRow | undefined, fresh: KeyRow, now: boolean): Promise<boolean> {
+async function rotate(app: Platform, tx: Db, current: KeyRow | undefined, fresh: KeyRow, now: boolean): Promise<boolean> {
   const { signing_keys } = app.store.tables;
   const time = app.clock();
   const since = time.toISOString();
@@ -120,7 +121,7 @@ async function rotate(app: App, tx: Db, current: KeyRow | undefined, fresh: KeyR
   return true;
 }
 
-async function forget(app: App, tx: Db): Promise<boolean> {
+async function forget(app: Platform, tx: Db): Promise<boolean> {
   const { signing_keys } = app.store.tables;
   const gone = await tx
     .delete(signing_keys)
@@ -130,7 +131,7 @@ async function forget(app: App, tx: Db): Promise<boolean> {
 }
 
 /** Whether there is something to do, without taking the lease. */
-async function isDue(app: App): Promise<boolean> {
+async function isDue(app: Platform): Promise<boolean> {
   const { signing_keys } = app.store.tables;
   const rows = await app.store.db.select({ state: signing_keys.state, since: signing_keys.since }).from(signing_keys);
   const now = app.clock().getTime();
@@ -141,18 +142,18 @@ async function isDue(app: App): Promise<boolean> {
   return rows.some(({ state, since }) => state === 'retired' && since < expiredBefore(app));
 }
 
-async function currentKey(app: App, db: Db): Promise<KeyRow | undefined> {
+async function currentKey(app: Platform, db: Db): Promise<KeyRow | undefined> {
   const { signing_keys } = app.store.tables;
   return (await db.select().from(signing_keys).where(eq(signing_keys.state, 'current')))[0];
 }
 
 /** Makes the first keys while a person still decides, so that every connected host has them before the first token. */
-export async function prepareKeys(app: App): Promise<void> {
+export async function prepareKeys(app: Platform & WithHosts): Promise<void> {
   if ((await currentKey(app, app.store.db)) === undefined) await firstKey(app);
 }
 
 /** Another server may be making it right now. */
-async function firstKey(app: App): Promise<KeyRow> {
+async function firstKey(app: Platform & WithHosts): Promise<KeyRow> {
   for (let left = WAITS; left > 0; left--) {
     await rotateKeys(app);
     const key = await currentKey(app, app.store.db);
@@ -162,7 +163,7 @@ async function firstKey(app: App): Promise<KeyRow> {
   throw new AppError('unavailable', 'The signing key is being created. Try again in a moment.', { retry_after: 1 });
 }
 
-async function newKey(app: App): Promise<KeyRow> {
+async function newKey(app: Platform): Promise<KeyRow> {
   const pair = await generateKeyPair(ACCESS_TOKEN_ALGORITHM, { extractable: true });
   const kid = await calculateJwkThumbprint(pair.publicKey);
   const public_key = { ...(await exportJWK(pair.publicKey)), kid, alg: ACCESS_TOKEN_ALGORITHM, use: 'sig' };

@@ -1,11 +1,11 @@
-import type { App } from '#core/platform/platform.ts';
+import type { Platform } from '#core/platform/platform.ts';
 import { readSettings } from '#core/settings/settings.ts';
 import { issuerOf } from '#core/settings/public-urls.ts';
 import { signInRefusal } from './resources.ts';
 import { METADATA_SCOPES } from './scopes.ts';
 
 /** The document of RFC 8414, made of the configuration alone and never of what a request says; null while nobody can sign in. */
-export async function serverMetadata(app: App): Promise<object | null> {
+export async function serverMetadata(app: Platform): Promise<object | null> {
   const issuer = await issuerOf(app);
   if (signInRefusal(issuer) !== null) return null;
   const { dynamic_registration } = (await readSettings(app)).settings;

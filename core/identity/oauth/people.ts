@@ -1,4 +1,4 @@
-import type { App } from '#core/platform/platform.ts';
+import type { Platform } from '#core/platform/platform.ts';
 import { type Role, holds } from '#core/contract/identity/roles.ts';
 import { type Scope, leastRole } from '#core/contract/operation.ts';
 import { eq, inArray } from 'drizzle-orm';
@@ -20,14 +20,14 @@ export interface Person {
 const SCOPES: readonly Scope[] = ['read', 'write', 'deploy', 'propose'];
 
 /** A person who may sign in now; null when the account is gone or disabled. */
-export async function personOf({ store }: App, id: string): Promise<Person | null> {
+export async function personOf({ store }: Platform, id: string): Promise<Person | null> {
   const { people } = store.tables;
   const [row] = await store.db.select().from(people).where(eq(people.id, id));
   return toPerson(row);
 }
 
 /** The same, as they stay until the end of this transaction: whoever changes them waits for it, or was waited for. */
-export async function heldPerson({ store }: App, tx: Db, id: string): Promise<Person | null> {
+export async function heldPerson({ store }: Platform, tx: Db, id: string): Promise<Person | null> {
   const { people } = store.tables;
   const [row] = await tx.update(people).set({ id }).where(eq(people.id, id)).returning();
   return toPerson(row);
@@ -40,7 +40,7 @@ function toPerson(row: Schema['people']['$inferSelect'] | undefined): Person | n
   return { id: row.id, username, name, email, role, groups, scopes };
 }
 
-export async function usernamesOf({ store }: App, ids: readonly string[]): Promise<Map<string, string>> {
+export async function usernamesOf({ store }: Platform, ids: readonly string[]): Promise<Map<string, string>> {
   if (ids.length === 0) return new Map();
   const { people } = store.tables;
   const rows = await store.db
@@ -51,7 +51,11 @@ export async function usernamesOf({ store }: App, ids: readonly string[]): Promi
 }
 
 /** Groups with those first that a toolset or a mask names, or that are `wanted`: where not all can be kept, these decide something. */
-export async function namedFirst({ store }: App, groups: readonly string[], wanted: readonly string[] = []): Promise<string[]> {
+export async function namedFirst(
+  { store }: Platform,
+  groups: readonly string[],
+  wanted: readonly string[] = [],
+): Promise<string[]> {
   const { toolsets, tools, resources } = store.tables;
   const [open, ...masked] = await Promise.all([
     store.db.select({ groups: toolsets.groups }).from(toolsets),

@@ -1,7 +1,8 @@
+import type { Platform } from '#core/platform/platform.ts';
+import type { WithHosts } from '#core/hosts/host-registry.ts';
 import { asc, gte } from 'drizzle-orm';
 import type { JWK } from 'jose';
 import { afterCommit } from '#core/platform/after-commit.ts';
-import type { App } from '#core/platform/platform.ts';
 import { runEvery } from '#core/platform/run-every.ts';
 import { signal } from '#core/platform/signals.ts';
 import type { HostEvent } from '#core/contract/deploy/control.ts';
@@ -18,17 +19,18 @@ const FOLLOW_MS = 500;
 export const CLOCKS_MS = 10 * 60_000;
 
 /** What happened before this concerns no token any more. */
-export const expiredBefore = (app: App): string => new Date(app.clock().getTime() - LONGEST_TOKEN_MS - CLOCKS_MS).toISOString();
+export const expiredBefore = (app: Platform): string =>
+  new Date(app.clock().getTime() - LONGEST_TOKEN_MS - CLOCKS_MS).toISOString();
 
 /** The public keys that tokens may be verified with: the current one, the next one, and those retired lately. */
-export async function publicKeys(app: App): Promise<JWK[]> {
+export async function publicKeys(app: Platform): Promise<JWK[]> {
   const { signing_keys } = app.store.tables;
   const rows = await app.store.db.select().from(signing_keys).orderBy(asc(signing_keys.created_at), asc(signing_keys.kid));
   return rows.map(({ public_key }) => public_key);
 }
 
 /** What hosts are to refuse; tokens older than the longest lifetime have expired by themselves. */
-export async function listEnded(app: App): Promise<EndedGrant[]> {
+export async function listEnded(app: Platform): Promise<EndedGrant[]> {
   const { ended_grants } = app.store.tables;
   const rows = await app.store.db
     .select()
@@ -43,26 +45,26 @@ export async function listEnded(app: App): Promise<EndedGrant[]> {
 }
 
 /** What verifies access tokens of signed-in people without asking anybody. */
-export async function identityList(app: App): Promise<IdentityList> {
+export async function identityList(app: Platform): Promise<IdentityList> {
   const [issuer, keys, ended] = await Promise.all([issuerOf(app), publicKeys(app), listEnded(app)]);
   return { issuer, jwks: { keys }, ended, as_of: app.clock().toISOString() };
 }
 
-export async function identityEvent(app: App): Promise<HostEvent> {
+export async function identityEvent(app: Platform): Promise<HostEvent> {
   // First: what is read after it is no older.
   const list = listName('identity', await readRevision(app, 'identity'));
   return { event: 'identity', data: { ...(await identityList(app)), list } };
 }
 
 /** Every host connected to this server hears how things stand. One after the other, so that an older list never comes last. */
-export const publishIdentity = (app: App): Promise<void> =>
+export const publishIdentity = (app: Platform & WithHosts): Promise<void> =>
   app.token_lock(async () => app.hosts.publish(await identityEvent(app)));
 
 /**
  * The hosts of every server. Called after a commit that touched it. What the API has answered holds on all that say what they take;
  * when they cannot be told now, `followIdentity` does it within half a second of the first read that succeeds.
  */
-export async function tellIdentity(app: App): Promise<void> {
+export async function tellIdentity(app: Platform & WithHosts): Promise<void> {
   await afterCommit(app, 'telling hosts whose access ended', async () => {
     const list = listName('identity', await readRevision(app, 'identity'));
     await app.hosts.told(list, TOLD_MS, () => Promise.all([publishIdentity(app), signal(app, 'identity')]));
@@ -70,10 +72,10 @@ export async function tellIdentity(app: App): Promise<void> {
 }
 
 /** Other servers see that something has changed. */
-export const touchIdentity = (app: App, tx: Db): Promise<number> => raiseRevision(app, tx, 'identity');
+export const touchIdentity = (app: Platform, tx: Db): Promise<number> => raiseRevision(app, tx, 'identity');
 
 /** Hands the changes that other servers make, and those of the settings, to the hosts of this one. @returns a function that ends it. */
-export function followIdentity(app: App): () => void {
+export function followIdentity(app: Platform & WithHosts): () => void {
   let known: string | null = null;
   const look = async (): Promise<void> => {
     const current = `${await readRevision(app, 'identity')} ${await issuerOf(app)}`;

@@ -1,6 +1,8 @@
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
+import type { Platform } from '#core/platform/platform.ts';
 import { and, eq, gt } from 'drizzle-orm';
 import { afterCommit } from '#core/platform/after-commit.ts';
-import type { App } from '#core/platform/platform.ts';
 import type { OauthScope } from '#core/contract/identity/oauth.ts';
 import { digestOf, randomToken } from '#core/lib/random-token.ts';
 import { AppError } from '#core/errors.ts';
@@ -31,7 +33,7 @@ interface Offer {
   readonly refused: string | null;
 }
 
-export const oauthRequestHandlers: Pick<Handlers, 'oauth_requests.get' | 'oauth_requests.decide'> = {
+export const oauthRequestHandlers: Pick<Handlers<WithSources & WithSnapshots>, 'oauth_requests.get' | 'oauth_requests.decide'> = {
   'oauth_requests.get': async (context, { id }) => {
     const row = await waiting(context, id);
     const resource = await requiredResource(context.app, row);
@@ -129,13 +131,17 @@ async function waiting({ app, browser }: Context, id: string): Promise<RequestRo
 const skipsConsent = ({ client, redirect_uri }: RequestRow, { kind }: Resource): boolean =>
   client.trusted && kind !== 'agent' && targetOf(redirect_uri) === 'https';
 
-async function requiredResource(app: App, { resource }: RequestRow): Promise<Resource> {
+async function requiredResource(app: Platform, { resource }: RequestRow): Promise<Resource> {
   const found = await resourceOf(app, resource);
   if (found === null) throw over();
   return found;
 }
 
-async function offerOf({ app, actor }: Context, row: RequestRow, resource: Resource): Promise<Offer> {
+async function offerOf(
+  { app, actor }: Context<WithSources & WithSnapshots>,
+  row: RequestRow,
+  resource: Resource,
+): Promise<Offer> {
   const person = actor?.session_id === undefined ? null : await personOf(app, actor.id ?? '');
   const offered = await scopesFor(app, resource, person);
   const named = namedScopes(row.scopes, resource);

@@ -1,4 +1,4 @@
-import type { App } from '#core/platform/platform.ts';
+import type { Platform } from '#core/platform/platform.ts';
 import { readSettings } from '#core/settings/settings.ts';
 import { mcpUrl } from '#core/settings/public-urls.ts';
 import { createAddresses, withoutEndSlashes } from '#core/edge/asked-address.ts';
@@ -21,7 +21,7 @@ const AGENT_PATHS = ['/agent-mcp', '/agent-mcp/mcp'];
  * The resource that an address names (RFC 8707), with or without slashes at its end; null when it is none of ours.
  * @param asked null: `/mcp`.
  */
-export async function resourceOf(app: App, asked: string | null): Promise<Resource | null> {
+export async function resourceOf(app: Platform, asked: string | null): Promise<Resource | null> {
   const { settings } = await readSettings(app);
   if (asked === null) return { url: await mcpUrl(app, settings.port), kind: 'mcp', path: '/mcp' };
   const url = withoutEndSlashes(asked);

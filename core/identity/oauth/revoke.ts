@@ -1,3 +1,5 @@
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithHosts } from '#core/hosts/host-registry.ts';
 import { eq } from 'drizzle-orm';
 import type { Login } from '#core/edge/token-form.ts';
 import type { TokenAnswer } from '#core/identity/agent-grants.ts';
@@ -10,7 +12,7 @@ import { authenticated, UNKNOWN_CLIENT } from './tokens.ts';
 
 /** RFC 7009: either token of a grant ends it. @returns the refusal; null for every token, known or not. */
 export async function revokeToken(
-  { app }: Context,
+  { app }: Context<WithSources & WithHosts>,
   form: URLSearchParams,
   logins: readonly Login[],
 ): Promise<TokenAnswer | null> {

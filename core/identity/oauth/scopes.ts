@@ -1,4 +1,5 @@
-import type { App } from '#core/platform/platform.ts';
+import type { Platform } from '#core/platform/platform.ts';
+import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
 import type { Scope } from '#core/contract/operation.ts';
 import type { OauthScope } from '#core/contract/identity/oauth.ts';
 import { EVERYTHING } from '#core/edge/identity.ts';
@@ -36,7 +37,7 @@ const AGENT_SCOPES: readonly { readonly name: Scope; readonly title: string; rea
  * Scopes that a person can grant for a resource: those of the role for the agent endpoint, else the deployed toolsets that are open to
  * them. While there is no toolset there is one scope, for everything, which no token names.
  */
-export async function scopesFor(app: App, resource: Resource, person: Person | null): Promise<OauthScope[]> {
+export async function scopesFor(app: Platform & WithSnapshots, resource: Resource, person: Person | null): Promise<OauthScope[]> {
   if (resource.kind === 'agent') {
     return AGENT_SCOPES.filter(({ name }) => person === null || person.scopes.includes(name)).map(agentScope);
   }

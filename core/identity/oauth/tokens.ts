@@ -1,7 +1,10 @@
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithHosts } from '#core/hosts/host-registry.ts';
+import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
+import type { Platform } from '#core/platform/platform.ts';
 import { createHash } from 'node:crypto';
 import { and, eq, isNull } from 'drizzle-orm';
 import { afterCommit } from '#core/platform/after-commit.ts';
-import type { App } from '#core/platform/platform.ts';
 import { readSettings } from '#core/settings/settings.ts';
 import { isRead } from '#core/versions/claim-reads.ts';
 import { EVERYTHING, LONGEST_ACCESS_TOKEN } from '#core/edge/identity.ts';
@@ -55,7 +58,7 @@ const BAD_REFRESH = refuse(
 
 /** The grants authorization_code and refresh_token (RFC 6749 sections 4.1.3 and 6), and those of the clients of the agent endpoint. */
 export async function answerTokenRequest(
-  context: Context,
+  context: Context<WithSources & WithHosts & WithSnapshots>,
   form: URLSearchParams,
   logins: readonly Login[],
 ): Promise<TokenAnswer> {
@@ -89,7 +92,12 @@ const GRANTS: Readonly<Record<string, Step>> = {
   refresh_token: { name: 'refresh', answer: byRefresh },
 };
 
-const forAgentClient = (app: App, form: URLSearchParams, logins: readonly Login[], ip: string | null): Promise<TokenAnswer> => {
+const forAgentClient = (
+  app: Platform,
+  form: URLSearchParams,
+  logins: readonly Login[],
+  ip: string | null,
+): Promise<TokenAnswer> => {
   const [login] = logins;
   const text = (name: string) => form.get(name) ?? undefined;
   const named = { grant_type: text('grant_type'), refresh_token: text('refresh_token'), scope: text('scope') };
@@ -97,7 +105,7 @@ const forAgentClient = (app: App, form: URLSearchParams, logins: readonly Login[
 };
 
 /** A client that has a secret shows it; null: it is not known, or the secret is wrong. */
-export async function authenticated(app: App, client_id: string, logins: readonly Login[]): Promise<Client | null> {
+export async function authenticated(app: Platform, client_id: string, logins: readonly Login[]): Promise<Client | null> {
   const client = client_id === '' ? null : await boundClient(app, client_id);
   if (client === null || client.secret_digest === null) return client;
   const expected = client.secret_digest;
@@ -105,7 +113,11 @@ export async function authenticated(app: App, client_id: string, logins: readonl
   return fits ? client : null;
 }
 
-async function byCode(context: Context, client: Client, form: URLSearchParams): Promise<TokenAnswer> {
+async function byCode(
+  context: Context<WithSources & WithHosts & WithSnapshots>,
+  client: Client,
+  form: URLSearchParams,
+): Promise<TokenAnswer> {
   const { app } = context;
   const { oauth_codes: table } = app.store.tables;
   const code = form.get('code');
@@ -171,7 +183,11 @@ async function byCode(context: Context, client: Client, form: URLSearchParams): 
 const isVerifier = (verifier: string, challenge: string): boolean =>
   /^[\w.~-]{43,128}$/.test(verifier) && createHash('sha256').update(verifier).digest('base64url') === challenge;
 
-async function byRefresh(context: Context, client: Client, form: URLSearchParams): Promise<TokenAnswer> {
+async function byRefresh(
+  context: Context<WithSources & WithHosts & WithSnapshots>,
+  client: Client,
+  form: URLSearchParams,
+): Promise<TokenAnswer> {
   const { app } = context;
   const { oauth_refresh: table, oauth_grants } = app.store.tables;
   const token = form.get('refresh_token');
@@ -208,7 +224,7 @@ const placeOf = (digest: string): string => `oauth_refresh/${digest}/successor`;
 
 /** The token that comes after this one, also for who asks once more within the grace; null: this is a reuse. */
 async function rotate(
-  app: App,
+  app: Platform,
   tx: Db,
   digest: string,
   grant_id: string,
@@ -239,19 +255,19 @@ async function rotate(
 }
 
 /** No refresh renews a grant beyond this (RFC 9700 section 4.14.2); a lowered setting also ends those that exist. */
-async function grantEnd(app: App, { created_at }: GrantRow): Promise<number> {
+async function grantEnd(app: Platform, { created_at }: GrantRow): Promise<number> {
   const { oauth_grant_days } = (await readSettings(app)).settings;
   return Date.parse(created_at) + oauth_grant_days * DAY_MS;
 }
 
-async function refreshEnd(app: App, grant: GrantRow): Promise<string> {
+async function refreshEnd(app: Platform, grant: GrantRow): Promise<string> {
   const { oauth_refresh_days } = (await readSettings(app)).settings;
   const unused = app.clock().getTime() + oauth_refresh_days * DAY_MS;
   return new Date(Math.min(unused, await grantEnd(app, grant))).toISOString();
 }
 
 /** A token is for the resource of its grant; clients that leave it out mean the same one (RFC 8707 section 2.2). */
-const isSameResource = async (app: App, asked: string | null, granted: string): Promise<boolean> =>
+const isSameResource = async (app: Platform, asked: string | null, granted: string): Promise<boolean> =>
   asked === null || (await resourceOf(app, asked))?.url === granted;
 
 /** When the person and the grant were as they are here: whatever ends later ends this token. */
@@ -262,7 +278,7 @@ interface Issue extends Issued {
 
 /** @param wanted scopes of this token alone; they may only be fewer (RFC 6749 section 6). */
 async function issue(
-  app: App,
+  app: Platform & WithHosts & WithSnapshots,
   grant: GrantRow,
   { person, refresh_token, issued_at, seq }: Issue,
   wanted: readonly string[] | null,
@@ -293,7 +309,12 @@ async function issue(
 }
 
 /** What a client asks for of its grant. A grant of everything names nothing: any toolset of the person is a part of it. */
-async function narrowed(app: App, grant: GrantRow, person: Person, wanted: readonly string[]): Promise<string[]> {
+async function narrowed(
+  app: Platform & WithSnapshots,
+  grant: GrantRow,
+  person: Person,
+  wanted: readonly string[],
+): Promise<string[]> {
   if (grant.scopes.length > 0) return grant.scopes.filter((name) => wanted.includes(name));
   const resource = await resourceOf(app, grant.resource);
   const named = resource === null ? [] : namedScopes(wanted, resource);
@@ -304,7 +325,7 @@ async function narrowed(app: App, grant: GrantRow, person: Person, wanted: reado
 
 /** A token that is not too long for a header; what is left out of its groups decides nothing, if there is such a choice. */
 async function withinLongest(
-  app: App,
+  app: Platform,
   groups: readonly string[],
   sign: (groups: readonly string[]) => Promise<string>,
 ): Promise<string> {

@@ -1,5 +1,6 @@
+import type { Platform } from '#core/platform/platform.ts';
+import type { WithProviders } from '#core/identity/providers/metadata.ts';
 import * as oauth from 'oauth4webapi';
-import type { App } from '#core/platform/platform.ts';
 import { CALLBACK_PATH, type ProviderCheck } from '#core/contract/identity/identity-providers.ts';
 import { AppError } from '#core/errors.ts';
 import { clientAuth, clientOf } from './exchange.ts';
@@ -30,7 +31,10 @@ const failed = (message: string): Outcome => ({ status: 'failed', message });
 const ACCEPTED = /^(?:RS|PS|ES)(?:256|384|512)$|^EdDSA$|^Ed25519$/;
 
 /** Looks at everything that a sign-in will need, without a person. What follows a failure is skipped, unless it does not depend on it. */
-export async function checkConnection(app: App, provider: ProviderRow): Promise<{ success: boolean; checks: ProviderCheck[] }> {
+export async function checkConnection(
+  app: Platform & WithProviders,
+  provider: ProviderRow,
+): Promise<{ success: boolean; checks: ProviderCheck[] }> {
   const found = new Map<CheckName, Outcome>();
   const attempt = async (check: CheckName, work: () => Promise<Outcome> | Outcome): Promise<boolean> => {
     const outcome = await Promise.try(work).catch((error: unknown) => {
@@ -50,7 +54,7 @@ export async function checkConnection(app: App, provider: ProviderRow): Promise<
 
 type Attempt = (check: CheckName, work: () => Promise<Outcome> | Outcome) => Promise<boolean>;
 
-async function checkMetadata(app: App, provider: ProviderRow, attempt: Attempt): Promise<void> {
+async function checkMetadata(app: Platform & WithProviders, provider: ProviderRow, attempt: Attempt): Promise<void> {
   const { issuer } = provider;
   const { ask } = app.providers;
   let answer: Response | undefined;
@@ -85,7 +89,12 @@ async function readDocument(answer: Response): Promise<Metadata> {
   return value as Metadata;
 }
 
-async function checkPromises(app: App, provider: ProviderRow, metadata: Metadata, attempt: Attempt): Promise<void> {
+async function checkPromises(
+  app: Platform & WithProviders,
+  provider: ProviderRow,
+  metadata: Metadata,
+  attempt: Attempt,
+): Promise<void> {
   const { issuer } = provider;
   await attempt('issuer', () => {
     if (metadata.issuer !== issuer) throw otherIssuer(metadata.issuer, issuer);
@@ -124,7 +133,7 @@ function checkScopes({ scopes }: ProviderRow, { scopes_supported }: Metadata): O
     : warning(`The provider does not list ${unknown.join(', ')} among its scopes.`);
 }
 
-async function checkKeys(app: App, { issuer }: ProviderRow, metadata: Metadata): Promise<Outcome> {
+async function checkKeys(app: Platform & WithProviders, { issuer }: ProviderRow, metadata: Metadata): Promise<Outcome> {
   const answer = await app.providers.ask(metadata.jwks_uri ?? '', { method: 'GET', headers: { accept: 'application/json' } });
   const value: unknown = answer.status === 200 ? await answer.json().catch(() => null) : null;
   const keys: readonly unknown[] =
@@ -142,7 +151,7 @@ async function checkKeys(app: App, { issuer }: ProviderRow, metadata: Metadata):
 }
 
 /** A code that nobody issued: a provider that knows the client refuses the code, another one the client (RFC 6749, section 5.2). */
-async function checkClient(app: App, provider: ProviderRow, metadata: Metadata): Promise<Outcome> {
+async function checkClient(app: Platform & WithProviders, provider: ProviderRow, metadata: Metadata): Promise<Outcome> {
   const client = clientOf(app, provider);
   const code = new URLSearchParams({ code: 'connection-test', state: 'connection-test', iss: metadata.issuer });
   const redirect_uri = `${(await publicUrl(app)) ?? 'http://localhost'}${CALLBACK_PATH}`;

@@ -1,4 +1,4 @@
-import type { App } from '#core/platform/platform.ts';
+import type { Platform } from '#core/platform/platform.ts';
 import { MASK } from '#core/contract/definitions/connections.ts';
 import { REDACTED } from '#core/contract/history.ts';
 import type { IdentityProviderDraft } from '#core/contract/identity/identity-providers.ts';
@@ -19,7 +19,7 @@ const OPEN_TO_ALL = [
 
 /** Every check of a write, and the values to be stored. @param stored what the id holds now. */
 export async function prepareProvider(
-  app: App,
+  app: Platform,
   id: string,
   sent: SentDraft,
   stored: ProviderRow | null,
@@ -36,7 +36,7 @@ export async function prepareProvider(
 
 /** A kept secret is never sent to another issuer than the one that it was entered for. */
 function sealSecret(
-  { keyring }: App,
+  { keyring }: Platform,
   id: string,
   given: string | null | undefined,
   issuer: string,
@@ -51,7 +51,7 @@ function sealSecret(
 }
 
 /** What a schema cannot say: every fault at once, a blocked address by itself. */
-export async function checkProvider(app: App, values: ProviderValues, stored: ProviderRow | null): Promise<void> {
+export async function checkProvider(app: Platform, values: ProviderValues, stored: ProviderRow | null): Promise<void> {
   const errors = faultsOf(values);
   refuseFields(errors);
   if (stored?.issuer !== values.issuer) await checkIssuer(app, values.issuer);
@@ -74,7 +74,7 @@ function faultsOf(values: ProviderValues): FieldError[] {
 }
 
 /** A name that does not resolve now is no refusal: every request checks again. */
-async function checkIssuer(app: App, issuer: string): Promise<void> {
+async function checkIssuer(app: Platform, issuer: string): Promise<void> {
   const { protocol, hostname, port } = new URL(issuer);
   const { resolveTarget } = await import('#core/engines/shared/dial.ts');
   try {

@@ -1,5 +1,7 @@
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithHosts } from '#core/hosts/host-registry.ts';
+import type { Platform } from '#core/platform/platform.ts';
 import { and, eq } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context } from '#core/context/context.ts';
 import type { Db } from '#core/store/store.ts';
@@ -19,7 +21,7 @@ const refused = (reason: 'not_admitted' | 'disabled' | 'taken' | 'second_factor'
  * Lets in whom a provider has vouched for; makes a person of who is new where the provider may. People are found by issuer and
  * subject alone: an e-mail address can be given to somebody else. @returns the token of a session.
  */
-export function enter(context: Context, provider: ProviderRow, profile: Profile): Promise<string> {
+export function enter(context: Context<WithSources & WithHosts>, provider: ProviderRow, profile: Profile): Promise<string> {
   const { app } = context;
   return writePeople(app, async (tx, endAccess) => {
     const known = await personOf(app, tx, provider, profile);
@@ -37,7 +39,12 @@ export function enter(context: Context, provider: ProviderRow, profile: Profile)
 }
 
 /** Adds a way of signing in to an account, and changes nothing else of it. */
-export async function link(context: Context, provider: ProviderRow, profile: Profile, person_id: string): Promise<null> {
+export async function link(
+  context: Context<WithSources & WithHosts>,
+  provider: ProviderRow,
+  profile: Profile,
+  person_id: string,
+): Promise<null> {
   const { app } = context;
   await writePeople(app, async (tx) => {
     const known = await personOf(app, tx, provider, profile);
@@ -59,7 +66,12 @@ export async function link(context: Context, provider: ProviderRow, profile: Pro
  * Accepts an invitation with the account at a provider. Who has no password follows the provider from now on.
  * @returns the token of a session.
  */
-export function accept(context: Context, provider: ProviderRow, profile: Profile, invite_digest: string): Promise<string> {
+export function accept(
+  context: Context<WithSources & WithHosts>,
+  provider: ProviderRow,
+  profile: Profile,
+  invite_digest: string,
+): Promise<string> {
   const { app } = context;
   const { people } = app.store.tables;
   return writePeople(app, async (tx) => {
@@ -94,7 +106,7 @@ export function accept(context: Context, provider: ProviderRow, profile: Profile
   });
 }
 
-async function personOf(app: App, tx: Db, { issuer }: ProviderRow, { subject }: Profile): Promise<PersonRow | null> {
+async function personOf(app: Platform, tx: Db, { issuer }: ProviderRow, { subject }: Profile): Promise<PersonRow | null> {
   const { identities, people } = app.store.tables;
   const same = and(eq(identities.issuer, issuer), eq(identities.subject, subject));
   const [found] = await tx
@@ -112,7 +124,7 @@ async function personOf(app: App, tx: Db, { issuer }: ProviderRow, { subject }: 
 }
 
 async function remember(
-  app: App,
+  app: Platform,
   tx: Db,
   { issuer }: ProviderRow,
   { subject }: Profile,

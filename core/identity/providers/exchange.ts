@@ -1,5 +1,6 @@
+import type { Platform } from '#core/platform/platform.ts';
+import type { WithProviders } from '#core/identity/providers/metadata.ts';
 import * as oauth from 'oauth4webapi';
-import type { App } from '#core/platform/platform.ts';
 import { AppError } from '#core/errors.ts';
 import { isPlainText } from '#core/process/issues.ts';
 import { asFault, type Step } from './faults.ts';
@@ -21,7 +22,7 @@ export const secretMissing = ({ name }: ProviderRow): AppError =>
   );
 
 /** How this installation shows itself to the token endpoint. */
-export function clientAuth({ keyring }: Pick<App, 'keyring'>, provider: ProviderRow, metadata: Metadata): oauth.ClientAuth {
+export function clientAuth({ keyring }: Pick<Platform, 'keyring'>, provider: ProviderRow, metadata: Metadata): oauth.ClientAuth {
   if (provider.client_secret === null) return oauth.None();
   if (provider.client_secret === 'missing') throw secretMissing(provider);
   const secret = keyring.open(provider.client_secret.$sealed, secretPlace(provider.id));
@@ -31,7 +32,7 @@ export function clientAuth({ keyring }: Pick<App, 'keyring'>, provider: Provider
   return methods.includes('client_secret_post') ? oauth.ClientSecretPost(secret) : oauth.ClientSecretBasic(secret);
 }
 
-export function clientOf({ clock }: Pick<App, 'clock'>, provider: ProviderRow): oauth.Client {
+export function clientOf({ clock }: Pick<Platform, 'clock'>, provider: ProviderRow): oauth.Client {
   return {
     client_id: provider.client_id,
     [oauth.clockSkew]: Math.round((clock().getTime() - Date.now()) / 1_000),
@@ -53,7 +54,7 @@ export interface Returned {
  * ID token's signature by a key of this issuer, iss, aud, azp, exp, iat and nonce (OpenID Connect Core 1.0, section 3.1.3.7), and
  * that userinfo is about the same subject.
  */
-export async function exchange(app: App, provider: ProviderRow, returned: Returned): Promise<Claims> {
+export async function exchange(app: Platform & WithProviders, provider: ProviderRow, returned: Returned): Promise<Claims> {
   // A copy: the library keeps keys by the object, and keys are to be those of now.
   const metadata = { ...(await app.providers.metadata(provider.issuer)) };
   const client = clientOf(app, provider);

@@ -1,5 +1,7 @@
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithHosts } from '#core/hosts/host-registry.ts';
+import type { Platform } from '#core/platform/platform.ts';
 import { and, asc, eq } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import { readSettings } from '#core/settings/settings.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/context/context.ts';
@@ -11,7 +13,7 @@ import { writePeople } from '../people-rules.ts';
 const MISSING = () => new AppError('not_found', 'You have no linked account with this id.');
 
 /** A person's own accounts at identity providers. */
-export const identityHandlers: Pick<Handlers, 'auth.identities' | 'auth.unlink_identity'> = {
+export const identityHandlers: Pick<Handlers<WithSources & WithHosts>, 'auth.identities' | 'auth.unlink_identity'> = {
   'auth.identities': async (context) => {
     const { app } = context;
     const person = await currentPerson(context);
@@ -74,15 +76,15 @@ export async function unlinkInvited(context: Context, tx: Db, person: PersonRow)
   return true;
 }
 
-const identitiesOf = ({ store: { tables } }: App, tx: Db, person_id: string) =>
+const identitiesOf = ({ store: { tables } }: Platform, tx: Db, person_id: string) =>
   tx.select().from(tables.identities).where(eq(tables.identities.person_id, person_id)).orderBy(asc(tables.identities.id));
 
 /** Of several providers with one issuer, an enabled one. */
-async function providersByIssuer({ store: { tables } }: App, tx: Db) {
+async function providersByIssuer({ store: { tables } }: Platform, tx: Db) {
   const { identity_providers: table } = tables;
   const rows = await tx.select({ issuer: table.issuer, name: table.name, enabled: table.enabled }).from(table);
   return new Map(rows.sort((a, b) => Number(a.enabled) - Number(b.enabled)).map((row) => [row.issuer, row]));
 }
 
-const hasPassword = async (app: App, tx: Db, { password_hash }: PersonRow): Promise<boolean> =>
+const hasPassword = async (app: Platform, tx: Db, { password_hash }: PersonRow): Promise<boolean> =>
   password_hash !== null && (await readSettings(app, tx)).settings.password_sign_in;

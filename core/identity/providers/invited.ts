@@ -1,4 +1,4 @@
-import type { App } from '#core/platform/platform.ts';
+import type { Platform } from '#core/platform/platform.ts';
 import { AppError } from '#core/errors.ts';
 import { openOrNull } from '#core/lib/secrets.ts';
 import type { Handlers } from '#core/context/context.ts';
@@ -24,7 +24,7 @@ export const invitedHandlers: Pick<Handlers, 'auth.accept_invite_through'> = {
 };
 
 /** The digest of the invitation that a sign-in begins for. */
-export function openTicket({ keyring, clock }: App, ticket: string): string {
+export function openTicket({ keyring, clock }: Platform, ticket: string): string {
   const [expires_at = '', digest] = (openOrNull(keyring, ticket, TICKET) ?? '').split(' ');
   if (digest !== undefined && Number(expires_at) > clock().getTime()) return digest;
   throw new AppError('forbidden', 'This sign-in has expired. Open the link of the invitation again.', { reason: 'expired' });
@@ -33,8 +33,8 @@ export function openTicket({ keyring, clock }: App, ticket: string): string {
 const placeOf = (sign_in_id: string): string => `invitation/${sign_in_id}`;
 
 /** What the browser keeps of an invitation while it is at the provider; it counts for this sign-in alone. */
-export const keepInvitation = ({ keyring }: App, digest: string, sign_in_id: string): string =>
+export const keepInvitation = ({ keyring }: Platform, digest: string, sign_in_id: string): string =>
   keyring.seal(digest, placeOf(sign_in_id));
 
-export const keptInvitation = ({ keyring }: App, kept: string | undefined, sign_in_id: string): string | null =>
+export const keptInvitation = ({ keyring }: Platform, kept: string | undefined, sign_in_id: string): string | null =>
   kept === undefined ? null : openOrNull(keyring, kept, placeOf(sign_in_id));

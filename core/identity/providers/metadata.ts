@@ -91,3 +91,7 @@ export function endpointFault(metadata: Metadata, issuer: string): string | null
 /** S256 is required of us; a provider that lists methods without it would ignore the challenge (RFC 7636). Entra lists none. */
 export const refusesPkce = ({ code_challenge_methods_supported: methods }: Metadata): boolean =>
   Array.isArray(methods) && !methods.includes('S256');
+
+export interface WithProviders {
+  readonly providers: ProviderLink;
+}

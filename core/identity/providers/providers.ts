@@ -1,5 +1,7 @@
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithProviders } from '#core/identity/providers/metadata.ts';
+import type { Platform } from '#core/platform/platform.ts';
 import { asc, eq, sql } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import { CALLBACK_PATH, type IdentityProvider } from '#core/contract/identity/identity-providers.ts';
 import { AppError } from '#core/errors.ts';
 import { isSealed } from '#core/lib/sealed-values.ts';
@@ -12,7 +14,10 @@ import { prepareProvider } from './draft.ts';
 import { deleteProvider, insertProvider, providerById, type ProviderRow, updateProvider } from './stored.ts';
 import { publicUrl } from '#core/settings/public-urls.ts';
 
-export const providerHandlers: Pick<Handlers, Extract<keyof Handlers, `identity_providers.${string}`>> = {
+export const providerHandlers: Pick<
+  Handlers<WithSources & WithProviders>,
+  Extract<keyof Handlers<WithSources & WithProviders>, `identity_providers.${string}`>
+> = {
   'identity_providers.list': async ({ app }, { skip, limit }) => {
     const { identity_providers: table } = app.store.tables;
     const { rows, total } = await readPage(app.store.db, table, { order: [asc(table.name), asc(table.id)], skip, limit });
@@ -48,19 +53,19 @@ export const providerHandlers: Pick<Handlers, Extract<keyof Handlers, `identity_
 };
 
 /** What the sign-in page offers. */
-export async function offeredProviders({ store: { db, tables } }: App): Promise<{ id: string; name: string }[]> {
+export async function offeredProviders({ store: { db, tables } }: Platform): Promise<{ id: string; name: string }[]> {
   const { identity_providers: table } = tables;
   return db.select({ id: table.id, name: table.name }).from(table).where(eq(table.enabled, true)).orderBy(asc(table.name));
 }
 
 /** A record as a response shows it. */
-export async function show(app: App, row: ProviderRow): Promise<IdentityProvider> {
+export async function show(app: Platform, row: ProviderRow): Promise<IdentityProvider> {
   const [shown] = await showAll(app, [row]);
   if (shown === undefined) throw new AppError('internal', 'The identity provider could not be read back.');
   return shown;
 }
 
-async function showAll(app: App, rows: readonly ProviderRow[]): Promise<IdentityProvider[]> {
+async function showAll(app: Platform, rows: readonly ProviderRow[]): Promise<IdentityProvider[]> {
   const { identities } = app.store.tables;
   const url = await publicUrl(app);
   const counted = await app.store.db

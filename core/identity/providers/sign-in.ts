@@ -1,3 +1,7 @@
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithProviders } from '#core/identity/providers/metadata.ts';
+import type { Platform } from '#core/platform/platform.ts';
+import type { WithHosts } from '#core/hosts/host-registry.ts';
 import { createHash, randomBytes } from 'node:crypto';
 import { CALLBACK_PATH } from '#core/contract/identity/identity-providers.ts';
 import { invalidField, AppError, asFault } from '#core/errors.ts';
@@ -7,7 +11,6 @@ import { usableProvider, type ProviderRow } from './stored.ts';
 import type { AuthorizationServer } from 'oauth4webapi';
 import { secretMissing, exchange } from './exchange.ts';
 import { refusesPkce } from './metadata.ts';
-import type { App } from '#core/platform/platform.ts';
 import { noteAttempt } from '#core/identity/oauth/attempts.ts';
 import { toProfile, type Profile } from './claims.ts';
 import { LONGEST_GROUP, MOST_GROUPS } from '#core/contract/identity/people.ts';
@@ -57,7 +60,7 @@ export interface Started {
 }
 
 /** Begins a sign-in: an authorization request with PKCE, state and nonce (OpenID Connect Core 1.0, section 3.1.2.1). */
-export async function startSignIn(context: Context, start: Start): Promise<Started> {
+export async function startSignIn(context: Context<WithSources & WithProviders>, start: Start): Promise<Started> {
   const { app } = context;
   const return_to = ownPath(start.return_to ?? '/');
   if (return_to === null) throw invalidField('return_to', 'return_to must be a path of this server, such as /tools.');
@@ -87,7 +90,10 @@ export async function startSignIn(context: Context, start: Start): Promise<Start
   return { location: location.href, browser, invitation };
 }
 
-async function metadataOf({ app, ip }: Context, provider: ProviderRow): Promise<AuthorizationServer> {
+async function metadataOf(
+  { app, ip }: Context<WithSources & WithProviders>,
+  provider: ProviderRow,
+): Promise<AuthorizationServer> {
   try {
     if (provider.client_secret === 'missing') throw secretMissing(provider);
     const metadata = await app.providers.metadata(provider.issuer);
@@ -101,7 +107,7 @@ async function metadataOf({ app, ip }: Context, provider: ProviderRow): Promise<
 
 /** Stands among the sign-ins of clients: whoever looks for why people cannot come in looks there. */
 const note = (
-  app: App,
+  app: Platform,
   { name, issuer }: ProviderRow,
   ip: string | null,
   outcome: { reason: string | null; person?: string | null },
@@ -122,7 +128,7 @@ const EXPIRED = () =>
 
 /** Ends a sign-in that the browser came back with from the provider. It can be tried once. */
 export async function finishSignIn(
-  context: Context,
+  context: Context<WithSources & WithHosts & WithProviders>,
   params: URLSearchParams,
   browser: string | undefined,
   invitation: string | undefined,
@@ -152,7 +158,7 @@ export async function finishSignIn(
 }
 
 /** What a person can have of the groups, those first that decide something; the role was found in all of them. */
-async function withFewerGroups(app: App, provider: ProviderRow, profile: Profile): Promise<Profile> {
+async function withFewerGroups(app: Platform, provider: ProviderRow, profile: Profile): Promise<Profile> {
   const { groups } = profile;
   const fit = (groups ?? []).filter(({ length }) => length <= LONGEST_GROUP);
   if (groups === null || (fit.length === groups.length && fit.length <= MOST_GROUPS)) return profile;
@@ -167,7 +173,7 @@ async function withFewerGroups(app: App, provider: ProviderRow, profile: Profile
 }
 
 function bring(
-  context: Context,
+  context: Context<WithSources & WithHosts>,
   provider: ProviderRow,
   profile: Profile,
   person_id: string | null,
@@ -209,7 +215,7 @@ interface StartToStore {
   readonly person_id: string | null;
 }
 
-async function storeStart({ store, clock }: App, { provider, ...start }: StartToStore): Promise<void> {
+async function storeStart({ store, clock }: Platform, { provider, ...start }: StartToStore): Promise<void> {
   const { provider_sign_ins: table } = store.tables;
   const now = clock().getTime();
   await store.write(async (tx) => {
@@ -220,7 +226,7 @@ async function storeStart({ store, clock }: App, { provider, ...start }: StartTo
 }
 
 /** One taker alone: the row goes with the first request of its own browser. */
-async function takeStart({ store, clock }: App, state: string, browser: string | undefined) {
+async function takeStart({ store, clock }: Platform, state: string, browser: string | undefined) {
   if (!SECRET.test(state) || browser === undefined || !SECRET.test(browser)) return null;
   const { provider_sign_ins: table } = store.tables;
   const [row] = await store.write((tx) =>

@@ -1,6 +1,6 @@
+import type { Platform } from '#core/platform/platform.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { createVersioned, type Past } from '#core/records/versioned.ts';
-import type { App } from '#core/platform/platform.ts';
 import type { Db } from '#core/store/store.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context } from '#core/context/context.ts';
@@ -20,12 +20,12 @@ const records = createVersioned({
 /** Where the secret of a provider belongs: the associated data of its ciphertext. */
 export const secretPlace = (id: string): string => `identity_provider/${id}/client_secret`;
 
-export const providerById = (app: App, id: string, tx?: Db): Promise<ProviderRow> => records.get({ app }, id, tx);
+export const providerById = (app: Platform, id: string, tx?: Db): Promise<ProviderRow> => records.get({ app }, id, tx);
 
 export const providersById = records.getAll;
 
 /** One that people can sign in through. */
-export async function usableProvider(app: App, id: string): Promise<ProviderRow> {
+export async function usableProvider(app: Platform, id: string): Promise<ProviderRow> {
   const provider = await providerById(app, id);
   if (!provider.enabled) throw new AppError('not_found', 'There is no identity provider with this id.');
   return provider;

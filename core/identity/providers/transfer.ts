@@ -1,3 +1,5 @@
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithProviders } from '#core/identity/providers/metadata.ts';
 import { asc } from 'drizzle-orm';
 import * as v from 'valibot';
 import { IdentityProviderDraft } from '#core/contract/identity/identity-providers.ts';
@@ -35,7 +37,7 @@ function toItem(row: ProviderRow): Record<string, unknown> {
 
 /** @param sent as it stands in the import, where a secret that is missing can be told from none. */
 export async function importProviders(
-  inside: Context,
+  inside: Context<WithSources & WithProviders>,
   items: readonly ProviderItem[],
   sent: readonly unknown[],
   overwrite: boolean,

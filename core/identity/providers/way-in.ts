@@ -1,9 +1,10 @@
-import type { App } from '#core/platform/platform.ts';
+import type { Platform } from '#core/platform/platform.ts';
+import type { WithProviders } from '#core/identity/providers/metadata.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import { ownersWhoCanSignIn } from '../people-rules.ts';
 
 /** Passwords are turned off only while an owner has signed in through a provider that answers now. */
-export async function requireOtherWayIn(app: App): Promise<void> {
+export async function requireOtherWayIn(app: Platform & WithProviders): Promise<void> {
   const owners = await ownersWhoCanSignIn(app, app.store.db, false);
   const issuers = [...new Set(owners.flatMap(({ issuer }) => issuer ?? []))];
   if (issuers.length === 0) {

@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { inArray } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import { isSent } from '#core/query/arguments.ts';
 import { behind, type Found, type InsightRule, times } from './insight.ts';
@@ -165,7 +165,7 @@ const asking = ({ id, version }: ObservedTool): Found['fix'] => ({
   changes: { version, ask_missing: true },
 });
 
-async function readParameters({ store }: App, names: readonly string[]): Promise<ReadonlyMap<string, readonly Parameter[]>> {
+async function readParameters({ store }: Platform, names: readonly string[]): Promise<ReadonlyMap<string, readonly Parameter[]>> {
   const { tools: table } = store.tables;
   if (names.length === 0) return new Map();
   const rows = await store.db

@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { and, eq, inArray, sql } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import { termsOfTools } from '#core/definitions/lint/lint-index.ts';
 import { overlapOf } from '#core/lib/search/ranking.ts';
 import { behind, type Found, type InsightRule, percent, times } from './insight.ts';
@@ -84,7 +84,7 @@ function stepsOf(calls: readonly ObservedCall[]): Step[] {
 }
 
 /** Failed calls with what came next in their session. */
-async function failedSteps(app: App, { failed, recent }: Observed): Promise<Step[]> {
+async function failedSteps(app: Platform, { failed, recent }: Observed): Promise<Step[]> {
   const { request_logs: table } = app.store.tables;
   const seen = new Set(recent.map(({ id }) => id));
   const followed = failed.filter(({ id, session_id }) => session_id !== null && !seen.has(id)).slice(0, MOST_FOLLOWED);

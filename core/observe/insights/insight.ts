@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { createHash } from 'node:crypto';
-import type { App } from '#core/platform/platform.ts';
 import type { Insight } from '#core/contract/observe/insights.ts';
 import { INSIGHT_RULES, type InsightRuleName } from '#core/contract/observe/insight-rules.ts';
 import type { Observed } from './observed.ts';
@@ -25,7 +25,7 @@ export interface InsightRule {
   readonly name: InsightRuleName;
   /** What it finds is over once its tool has answered often enough since: a database can be repaired without a deploy. */
   readonly passes?: true;
-  find(app: App, observed: Observed): Promise<readonly Found[]> | readonly Found[];
+  find(app: Platform, observed: Observed): Promise<readonly Found[]> | readonly Found[];
 }
 
 export function toInsight(rule: InsightRuleName, { about = '', evidence, fix, ...found }: Found): Insight {

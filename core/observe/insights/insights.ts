@@ -1,3 +1,9 @@
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithLint } from '#core/definitions/lint/lint-index.ts';
+import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
+import type { WithWorkingCopy } from '#core/versions/working-copy.ts';
+import type { ObserveInsightsApp } from '#core/observe/insights/app.ts';
+import type { Platform } from '#core/platform/platform.ts';
 import { rankTools } from '#core/definitions/lint/lint-index.ts';
 import { invalidField } from '#core/errors.ts';
 import type { Handlers } from '#core/context/context.ts';
@@ -8,7 +14,6 @@ import { INSIGHT_RULE_NAMES } from '#core/contract/observe/insight-rules.ts';
 import { RULES } from './index.ts';
 import { toInsight, type Found, type InsightRule } from './insight.ts';
 import { observe, hasPassed, type Observed } from './observed.ts';
-import type { App } from '#core/platform/platform.ts';
 
 /** Of the best score: a tool above it may well be chosen in the place of the best one. */
 const NEARLY = 0.8;
@@ -16,7 +21,7 @@ const NEARLY = 0.8;
 /** Pairs that are told. */
 const MOST_OVERLAPS = 5;
 
-export const findHandlers: Pick<Handlers, 'insights.find'> = {
+export const findHandlers: Pick<Handlers<WithSources & WithLint & WithSnapshots & WithWorkingCopy>, 'insights.find'> = {
   'insights.find': async ({ app }, { question, toolset, limit }) => {
     const ranked = await rankTools(app, question, toolset);
     if (ranked === null) throw invalidField('toolset', 'There is no enabled toolset of this name.');
@@ -40,7 +45,7 @@ export const findHandlers: Pick<Handlers, 'insights.find'> = {
 
 const quoted = (word: string): string => `“${word}”`;
 
-export const insightHandlers: Pick<Handlers, 'insights.list'> = {
+export const insightHandlers: Pick<Handlers<ObserveInsightsApp>, 'insights.list'> = {
   'insights.list': async ({ app, actor }, { period, rule, skip, limit }) => {
     const observed = { ...(await observe(app, period)), actor };
     const names = rule === undefined ? INSIGHT_RULE_NAMES : [rule];
@@ -55,7 +60,7 @@ export const insightHandlers: Pick<Handlers, 'insights.list'> = {
 /** Findings of a rule that are looked at once more: those that happened most often. */
 const MOST_CHECKED = 50;
 
-async function stillTrue(app: App, observed: Observed, rule: InsightRule): Promise<readonly Found[]> {
+async function stillTrue(app: Platform, observed: Observed, rule: InsightRule): Promise<readonly Found[]> {
   const found = await rule.find(app, observed);
   if (rule.passes === undefined) return found;
   const sorted = found.toSorted((a, b) => b.evidence.count - a.evidence.count);

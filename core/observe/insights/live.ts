@@ -1,5 +1,6 @@
+import type { Platform } from '#core/platform/platform.ts';
+import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
 import { eq, inArray } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import { readDeployment } from '#core/versions/deployment.ts';
 import { newestVersion, readSnapshot } from '#core/versions/stored-snapshots.ts';
 import { pagesOf } from '#core/lib/slices.ts';
@@ -25,7 +26,7 @@ const NONE: LiveDefinitions = { key: '', tools: new Map(), connections: new Map(
 /** Of a version that is not stored any more. */
 const LONG_AGO = '';
 
-export async function readLive(app: App, known: LiveDefinitions | null): Promise<LiveDefinitions> {
+export async function readLive(app: Platform & WithSnapshots, known: LiveDefinitions | null): Promise<LiveDefinitions> {
   const { active_version, deployed_at } = await readDeployment(app);
   if (active_version === null) return NONE;
   const key = `${active_version} ${deployed_at}`;
@@ -46,7 +47,7 @@ export async function readLive(app: App, known: LiveDefinitions | null): Promise
 }
 
 /** By its hash, the version with which each leaf came. */
-async function readSince({ store }: App, leaves: readonly Leaf[]): Promise<Map<string, Live>> {
+async function readSince({ store }: Platform, leaves: readonly Leaf[]): Promise<Map<string, Live>> {
   const { blobs, snapshots } = store.tables;
   const found = new Map<string, Live>();
   const hashes = leaves.map(({ hash }) => hash);

@@ -1,5 +1,7 @@
+import type { Platform } from '#core/platform/platform.ts';
+import type { WithInsights } from '#core/observe/insights/usage-of-period.ts';
+import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
 import { and, desc, eq, gt, gte, isNotNull, isNull, or, type SQL } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import type { InsightPeriod } from '#core/contract/observe/insight-rules.ts';
 import type { Outcome } from '#core/contract/observe/outcomes.ts';
 import type { Actor } from '#core/context/context.ts';
@@ -30,7 +32,7 @@ export type ObservedCall = Observed['failed'][number];
 export type MeasuredCall = Awaited<ReturnType<typeof readMeasured>>[number];
 export type ObservedConnection = NonNullable<ReturnType<Observed['by_id']['get']>>;
 
-export async function observe(app: App, period: InsightPeriod) {
+export async function observe(app: Platform & WithInsights & WithSnapshots, period: InsightPeriod) {
   const { request_logs } = app.store.tables;
   const since = hourOf(app.clock().getTime() - HOURS[period] * HOUR_MS);
   const in_period = and(eq(request_logs.kind, 'tool'), gte(request_logs.timestamp, since));
@@ -70,14 +72,14 @@ export async function observe(app: App, period: InsightPeriod) {
 }
 
 /** What the newest calls of one tool took and gave, in the period and as the tool is now. */
-export function callsOfTool(app: App, observed: Observed, tool: ObservedTool, most: number, outcome?: Outcome) {
+export function callsOfTool(app: Platform, observed: Observed, tool: ObservedTool, most: number, outcome?: Outcome) {
   const its = eq(app.store.tables.request_logs.name, tool.name);
   return readMeasured(app, and(its, ofLiveSince(app, observed, tool.live), outcome && endedAs(app, outcome)), most);
 }
 
 /** The same of the calls over one connection. */
 export function callsOfConnection(
-  app: App,
+  app: Platform,
   observed: Observed,
   { id, live }: ObservedConnection,
   most: number,
@@ -87,7 +89,7 @@ export function callsOfConnection(
   return readMeasured(app, and(its, ofLiveSince(app, observed, live), outcome && endedAs(app, outcome)), most);
 }
 
-function ofLiveSince(app: App, { since }: Observed, live: Live | undefined): SQL | undefined {
+function ofLiveSince(app: Platform, { since }: Observed, live: Live | undefined): SQL | undefined {
   const { timestamp, snapshot_version, canary } = app.store.tables.request_logs;
   const from = live === undefined || live.from < since ? since : live.from;
   const of_version = live && or(isNull(snapshot_version), gte(snapshot_version, live.version));
@@ -99,7 +101,7 @@ function ofLiveSince(app: App, { since }: Observed, live: Live | undefined): SQL
  * a share p of the calls until then, in 3/p more of them.
  */
 export async function hasPassed(
-  app: App,
+  app: Platform,
   { by_name }: Observed,
   name: string,
   { count, of, last_at }: { readonly count: number; readonly of: number; readonly last_at: string | null },
@@ -118,7 +120,7 @@ export async function hasPassed(
 const MOST_NEEDED = 1_000;
 
 /** How calls ended and who made them. A column more of a thousand calls is noticed. */
-export function readCalls(app: App, where: SQL | undefined, most: number) {
+export function readCalls(app: Platform, where: SQL | undefined, most: number) {
   const { request_logs: table } = app.store.tables;
   const { id, timestamp, name, client, rows, error, error_message, sqlstate, session_id, snapshot_version, canary } = table;
   return app.store.db
@@ -129,7 +131,7 @@ export function readCalls(app: App, where: SQL | undefined, most: number) {
     .limit(most);
 }
 
-function readMeasured(app: App, where: SQL | undefined, most: number) {
+function readMeasured(app: Platform, where: SQL | undefined, most: number) {
   const { request_logs: table } = app.store.tables;
   const { id, timestamp, duration_ms, wait_ms, database_ms, rows, tokens, truncated, error } = table;
   return app.store.db
@@ -140,7 +142,7 @@ function readMeasured(app: App, where: SQL | undefined, most: number) {
     .limit(most);
 }
 
-function readTools({ store }: App) {
+function readTools({ store }: Platform) {
   const { tools: table } = store.tables;
   return store.db
     .select({
@@ -160,7 +162,7 @@ function readTools({ store }: App) {
     .where(eq(table.enabled, true));
 }
 
-function readConnections({ store }: App) {
+function readConnections({ store }: Platform) {
   const { connections: table } = store.tables;
   const { id, name, version, max_concurrency, pool_size, queue_limit, queue_timeout_ms, query_timeout_ms } = table;
   const { max_rows, max_bytes } = table;

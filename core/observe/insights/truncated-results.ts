@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { and, eq, exists, gte, sql } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import { behind, type Found, type InsightRule, number, percent } from './insight.ts';
 import { callsOfTool, type MeasuredCall, type Observed, type ObservedTool } from './observed.ts';
 
@@ -46,7 +46,7 @@ export const truncatedResults: InsightRule = {
 const callsIn = ({ usage }: Observed, { name }: ObservedTool): number => usage.get(name)?.calls ?? 0;
 
 /** Tools of which a result was cut off in the period. */
-async function namesTruncated({ store }: App, { since }: Observed): Promise<Set<string>> {
+async function namesTruncated({ store }: Platform, { since }: Observed): Promise<Set<string>> {
   const { tools, request_logs: calls } = store.tables;
   const its = store.db
     .select({ id: calls.id })

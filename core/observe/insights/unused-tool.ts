@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { and, eq, sql } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import { callsOf, type Found, type InsightRule } from './insight.ts';
 import { callsOfTool } from './observed.ts';
 import { DAY_MS } from '../metrics/sums.ts';
@@ -47,7 +47,7 @@ export const unusedTool: InsightRule = {
 };
 
 /** Calls of all tools since then. */
-async function callsSince(app: App, time: string): Promise<number> {
+async function callsSince(app: Platform, time: string): Promise<number> {
   const { usage_series: table } = app.store.tables;
   const [row] = await app.store.db
     .select({ calls: sql<number | string | null>`sum(${table.calls})` })

@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { and, eq, gte, inArray, lt, or, type SQL, sql } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import type { InsightPeriod } from '#core/contract/observe/insight-rules.ts';
 import { pagesOf } from '#core/lib/slices.ts';
 import { PAGE } from '#core/store/trees.ts';
@@ -39,7 +39,7 @@ interface Counted {
 
 /** Calls of what is live now, as sums by name. @param tools those that are served. */
 export async function readUsage(
-  app: App,
+  app: Platform & WithInsights,
   period: InsightPeriod,
   since: string,
   tools: ReadonlyMap<string, Counted>,
@@ -72,7 +72,7 @@ export async function readUsage(
 }
 
 /** Hours that began since then, and before them the minutes that are still kept. */
-export function countedSince(app: App, time: string): SQL | undefined {
+export function countedSince(app: Platform, time: string): SQL | undefined {
   const { usage_series: table } = app.store.tables;
   const from = startOf(Date.parse(time) + MINUTE_MS - 1, MINUTE_MS);
   const whole = startOf(Date.parse(time) + HOUR_MS - 1, HOUR_MS);
@@ -85,15 +85,15 @@ export function countedSince(app: App, time: string): SQL | undefined {
 const added = (one: Usage, other: Usage): Usage =>
   Object.fromEntries(SUMS.map((name) => [name, one[name] + other[name]])) as unknown as Usage;
 
-const ofHours = ({ store }: App): SQL => eq(store.tables.usage_series.seconds, 3_600);
+const ofHours = ({ store }: Platform): SQL => eq(store.tables.usage_series.seconds, 3_600);
 
-const sumEnded = (app: App, from: string, to: string): Promise<UsageByName> => {
+const sumEnded = (app: Platform, from: string, to: string): Promise<UsageByName> => {
   const { start } = app.store.tables.usage_series;
   return sumsOf(app, and(ofHours(app), gte(start, from), lt(start, to)));
 };
 
 /** Without their histograms, which would have to be read one by one. */
-async function sumsOf({ store }: App, where: SQL | undefined): Promise<UsageByName> {
+async function sumsOf({ store }: Platform, where: SQL | undefined): Promise<UsageByName> {
   const { usage_series: table } = store.tables;
   const rows = await store.db
     .select({ name: table.name, ...Object.fromEntries(SUMS.map((name) => [name, sql<number>`sum(${table[name]})`])) })
@@ -120,3 +120,7 @@ const SUMS = [
   'rows',
   'bytes',
 ] as const satisfies readonly (keyof Usage)[];
+
+export interface WithInsights {
+  readonly insights: InsightCache;
+}

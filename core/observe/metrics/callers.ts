@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { sql } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import type { CallGroup } from '#core/contract/observe/usage-batch.ts';
 import { laterOf, rowsOf } from '#core/store/columns.ts';
 import type { Db } from '#core/store/store.ts';
@@ -7,7 +7,12 @@ import { callerColumns, callerKey } from '../sessions/caller-key.ts';
 import type { Cell } from '../count-calls.ts';
 
 /** @returns the id of the caller of each group; new ones are stored. */
-export async function keepCallers(app: App, tx: Db, groups: readonly CallGroup[], cells: readonly Cell[]): Promise<number[]> {
+export async function keepCallers(
+  app: Platform,
+  tx: Db,
+  groups: readonly CallGroup[],
+  cells: readonly Cell[],
+): Promise<number[]> {
   const { usage_callers: table } = app.store.tables;
   const keys = groups.map(callerKey);
   const last = new Map<string, number>();

@@ -1,12 +1,12 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { and, desc, eq, lt } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import type { DeployMark } from '#core/contract/observe/metrics.ts';
 import type { Span } from './ranges.ts';
 
 const MOST = 500;
 
 /** Versions that began to be served within a span, in their order. */
-export async function readDeployMarks({ store }: App, { from, until }: Span): Promise<DeployMark[]> {
+export async function readDeployMarks({ store }: Platform, { from, until }: Span): Promise<DeployMark[]> {
   const { history } = store.tables;
   const rows = await store.db
     .select({ after: history.after, actor: history.actor, at: history.created_at, entity_id: history.entity_id })

@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { and, eq, gte } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import { operations } from '#core/contract/index.ts';
 import { byPlural, OWNED_KINDS } from '#core/contract/entities.ts';
 import type { UsageKind } from '#core/contract/observe/calls.ts';
@@ -59,7 +59,7 @@ function refuseOthers(context: Context, { client, person, token }: Filter): void
   if (isFiltered({ client, person, token })) refuseWhose(context);
 }
 
-async function readPoints(app: App, grid: Grid, filter: Filter, of: Series | null) {
+async function readPoints(app: Platform, grid: Grid, filter: Filter, of: Series | null) {
   const { step, from, until } = grid;
   const totals = await readTimes(app, grid, step, filter, of);
   return Array.from({ length: (until - from) / step }, (_, index) => {
@@ -71,7 +71,7 @@ async function readPoints(app: App, grid: Grid, filter: Filter, of: Series | nul
 const ID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/;
 
 /** An id stands for every name that its definition had, also when it is gone; a name that nothing has gives a series of zeros. */
-async function seriesNamed({ store }: App, kind: UsageKind, name_or_id: string, { from }: Span): Promise<Series> {
+async function seriesNamed({ store }: Platform, kind: UsageKind, name_or_id: string, { from }: Span): Promise<Series> {
   if (!ID.test(name_or_id)) return { kind, names: [name_or_id], entity_id: null };
   const { tools, resources, prompts, usage_series: series } = store.tables;
   const table = { tool: tools, resource: resources, prompt: prompts }[kind];

@@ -1,4 +1,4 @@
-import type { App } from '#core/platform/platform.ts';
+import type { Platform } from '#core/platform/platform.ts';
 import {
   HOURS_KEPT_DAYS,
   intervalFor,
@@ -31,7 +31,7 @@ export interface Kept {
 }
 
 /** @param of_callers their minutes end earlier where there are very many. */
-export async function keptOf(app: App, of_callers: boolean): Promise<Kept> {
+export async function keptOf(app: Platform, of_callers: boolean): Promise<Kept> {
   const now = app.clock().getTime();
   const since = (days: number) => down(now - days * DAY_MS, HOUR_MS);
   const kept = { now, minutes: since(MINUTES_KEPT_DAYS), hours: since(HOURS_KEPT_DAYS) };

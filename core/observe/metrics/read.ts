@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { and, eq, gte, inArray, isNull, lt, ne, or, type SQL, sql } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import type { UsageKind } from '#core/contract/observe/calls.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { type Histogram, mergeInto, sumOfTexts } from '#core/lib/histogram.ts';
@@ -33,7 +33,7 @@ export interface NamedTotal extends Total {
 type Table = Schema['usage_series'] | Schema['caller_series'];
 
 /** Totals by name. Without a filter they come from the series of names, which is kept for longer than that of callers may be. */
-export async function readNames(app: App, span: Span, filter: Filter): Promise<NamedTotal[]> {
+export async function readNames(app: Platform, span: Span, filter: Filter): Promise<NamedTotal[]> {
   const { table, where } = seriesOf(app, span, filter);
   const rows = await app.store.db
     .select({ kind: table.kind, name: table.name, entity_id: sql<string | null>`max(${table.entity_id})`, ...totals(app, table) })
@@ -50,7 +50,7 @@ export interface CallerTotal extends Total {
 }
 
 /** Totals of each caller; several may share a client, person or token. */
-export async function readCallers(app: App, span: Span, filter: Filter): Promise<CallerTotal[]> {
+export async function readCallers(app: Platform, span: Span, filter: Filter): Promise<CallerTotal[]> {
   const { caller_series: table, usage_callers: callers } = app.store.tables;
   const { client, person, token } = callers;
   const rows = await app.store.db
@@ -72,7 +72,7 @@ export interface Series {
 
 /** Totals by the beginning of their rows. @param step in ms, a multiple of the rows that are read. */
 export async function readTimes(
-  app: App,
+  app: Platform,
   span: Span,
   step: number,
   filter: Filter,
@@ -112,7 +112,7 @@ const CALLER_LEVELS = [86_400, 3_600, 60] as const;
 
 /** @param step of the points, which rows must not be longer than. @param all whether calls of every name are wanted as one. */
 function seriesOf(
-  { store, ...app }: App,
+  { store, ...app }: Platform,
   span: Span,
   filter: Filter,
   step?: number,
@@ -139,7 +139,7 @@ const within = (table: Table, parts: readonly Part[], more: (seconds: number) =>
 
 const isoOf = (ms: number): string => new Date(ms).toISOString();
 
-function filtered({ store }: Pick<App, 'store'>, { client, person, token, connection_id }: Filter): SQL | undefined {
+function filtered({ store }: Pick<Platform, 'store'>, { client, person, token, connection_id }: Filter): SQL | undefined {
   const { caller_series: table, usage_callers: callers } = store.tables;
   const whose = and(
     client === undefined ? undefined : isClient(store, callers.client, client),
@@ -155,7 +155,7 @@ function filtered({ store }: Pick<App, 'store'>, { client, person, token, connec
 type Summed = { readonly [K in (typeof ADDED)[number]]: SQL<number> };
 
 /** Histograms come joined as they are stored: the database cannot merge them. */
-function totals({ store }: Pick<App, 'store'>, table: Table) {
+function totals({ store }: Pick<Platform, 'store'>, table: Table) {
   const summed = Object.fromEntries(ADDED.map((name) => [name, sql`sum(${table[name]})`.mapWith(Number)])) as Summed;
   const joined =
     store.dialect === 'sqlite' ? sql<string>`group_concat(${table.histogram})` : sql<string>`string_agg(${table.histogram}, ',')`;

@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { inArray, or } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import type { CallerStats, Point, UsageStats } from '#core/contract/observe/metrics.ts';
 import type { CallerKey } from '#core/contract/observe/metric-ranges.ts';
 import type { Outcome } from '#core/contract/observe/outcomes.ts';
@@ -17,7 +17,7 @@ export const toStats = (rows: readonly NamedTotal[]): Record<string, UsageStats>
 const MOST_CALLERS = 200;
 
 /** Statistics of callers, those with the most calls first. */
-export async function toCallerStats(app: App, rows: readonly CallerTotal[], by: CallerKey): Promise<CallerStats[]> {
+export async function toCallerStats(app: Platform, rows: readonly CallerTotal[], by: CallerKey): Promise<CallerStats[]> {
   const found = new Map<string | null, Total>();
   for (const row of rows) {
     const key = by === 'client' ? clientName(row.client) : row[by];
@@ -36,7 +36,7 @@ export async function toCallerStats(app: App, rows: readonly CallerTotal[], by: 
 }
 
 /** People are named by their id or user name in what a client signs in with; another issuer's people have no name here. */
-async function namesOf({ store }: App, keys: readonly string[], by: CallerKey): Promise<Map<string, string>> {
+async function namesOf({ store }: Platform, keys: readonly string[], by: CallerKey): Promise<Map<string, string>> {
   const { people, mcp_tokens } = store.tables;
   if (by === 'client' || keys.length === 0) return new Map();
   if (by === 'token') {

@@ -1,10 +1,10 @@
+import type { Platform } from '#core/platform/platform.ts';
 import type { NoticeEvent } from '#core/contract/notices.ts';
 import { describeEvent } from '#core/records/describe-event.ts';
 import { and, desc, eq, lt, lte, isNull, ne, notInArray, or, type SQL, gt, gte, count, sql } from 'drizzle-orm';
 import type { Handlers, Actor } from '#core/context/context.ts';
 import { readPage, countUpTo, keepNewest } from '#core/store/pages.ts';
 import { personOf } from '#core/records/events.ts';
-import type { App } from '#core/platform/platform.ts';
 import { isAdministrator } from '#core/context/roles.ts';
 import { MOST_UNREAD, EVENTS_KEPT, EVENTS_KEPT_DAYS } from '#core/contract/observe/notice-events.ts';
 
@@ -59,7 +59,7 @@ export const noticeEventHandlers: Pick<Handlers, 'notices.events' | 'notices.rea
 };
 
 /** Nobody needs word of what they did themselves. */
-function visibleTo({ store }: App, actor: Actor | null): SQL | undefined {
+function visibleTo({ store }: Platform, actor: Actor | null): SQL | undefined {
   const { event, actor_id } = store.tables.notice_events;
   const person_id = personOf(actor);
   return and(
@@ -74,7 +74,7 @@ interface Unread {
 }
 
 /** What a person has not read: nobody has to read what happened before they came. null: nobody reads. */
-async function unreadOf({ store }: App, actor: Actor | null): Promise<Unread | null> {
+async function unreadOf({ store }: Platform, actor: Actor | null): Promise<Unread | null> {
   const { notice_events: table, notice_reads, people } = store.tables;
   const person_id = personOf(actor);
   if (person_id === null) return null;
@@ -85,7 +85,7 @@ async function unreadOf({ store }: App, actor: Actor | null): Promise<Unread | n
   return { where: gte(table.created_at, person.since), isUnread: ({ created_at }) => created_at >= person.since };
 }
 
-async function countUnread(app: App, actor: Actor | null, unread: Unread | null): Promise<number> {
+async function countUnread(app: Platform, actor: Actor | null, unread: Unread | null): Promise<number> {
   const { notice_events: table } = app.store.tables;
   if (unread === null) return 0;
   const where = and(visibleTo(app, actor), unread.where, isNull(table.ended_at));
@@ -93,7 +93,7 @@ async function countUnread(app: App, actor: Actor | null, unread: Unread | null)
 }
 
 /** Forgets what is old, or too much of one kind. The newest event stays: ids go on from it. */
-export async function forgetEvents(app: App): Promise<void> {
+export async function forgetEvents(app: Platform): Promise<void> {
   const { notice_events: table } = app.store.tables;
   const before = new Date(app.clock().getTime() - EVENTS_KEPT_DAYS * DAY_MS).toISOString();
   const newest = sql`(select max(${table.id}) from ${table})`;

@@ -1,6 +1,6 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { createHmac } from 'node:crypto';
 import { and, asc, desc, eq, gt, lt, lte, ne, or } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import { OLD_SECRET_HOURS } from '#core/contract/notices.ts';
 import { AppError } from '#core/errors.ts';
 import { guardedFetch } from '#core/engines/shared/dial.ts';
@@ -31,14 +31,14 @@ const SECRET_PREFIX = 'whsec_';
 const secretPlace = (id: string): string => `notice/${id}/secret`;
 
 /** @param before what it was until now: it signs for a time beside the new one. */
-export function sealSecret(app: App, id: string, secret: string, before: string | null = null): NoticeRow['secret'] {
+export function sealSecret(app: Platform, id: string, secret: string, before: string | null = null): NoticeRow['secret'] {
   const until = app.clock().getTime() + OLD_SECRET_HOURS * HOUR_MS;
   const text = before === null ? secret : `${secret} ${before} ${until}`;
   return { $sealed: app.keyring.seal(text, secretPlace(id)) };
 }
 
 /** The secrets of a webhook that sign now, the newest first. */
-export function secretsOf({ keyring, clock }: App, { id, secret }: NoticeRow): readonly [string, ...string[]] {
+export function secretsOf({ keyring, clock }: Platform, { id, secret }: NoticeRow): readonly [string, ...string[]] {
   const [newest = '', before, until = 0] = keyring.open(secret.$sealed, secretPlace(id)).split(' ');
   return before === undefined || Number(until) <= clock().getTime() ? [newest] : [newest, before];
 }
@@ -47,7 +47,7 @@ export function secretsOf({ keyring, clock }: App, { id, secret }: NoticeRow): r
  * Sends what is due, one server at a time for each webhook. Each webhook has turns of its own: one
  * that does not answer keeps the others from nothing. @returns a function that ends it.
  */
-export function keepSendingNotices(app: App): () => void {
+export function keepSendingNotices(app: Platform): () => void {
   const busy = new Set<string>();
   const ended = new AbortController();
   const begin = (id: string): void => {
@@ -67,12 +67,12 @@ export function keepSendingNotices(app: App): () => void {
 }
 
 /** One turn of every webhook. */
-export async function sendDue(app: App): Promise<void> {
+export async function sendDue(app: Platform): Promise<void> {
   await Promise.all((await dueNotices(app)).map((id) => sendTo(app, id)));
 }
 
 /** One turn of a webhook. Its first failure ends it: whatever is next would fail as well, after another time limit. */
-async function sendTo(app: App, id: string, ending?: AbortSignal): Promise<void> {
+async function sendTo(app: Platform, id: string, ending?: AbortSignal): Promise<void> {
   await withLease(app, `notices/${id}`, async (held, { lost }) => {
     const ended = ending === undefined ? lost : AbortSignal.any([ending, lost]);
     await giveUpOldest(held, id);
@@ -91,7 +91,7 @@ async function sendTo(app: App, id: string, ending?: AbortSignal): Promise<void>
   });
 }
 
-const isDue = (app: App) => {
+const isDue = (app: Platform) => {
   const { notices, notice_deliveries: deliveries } = app.store.tables;
   const now = app.clock();
   // What waits for longer than any attempt was written by a clock that was ahead.
@@ -100,7 +100,7 @@ const isDue = (app: App) => {
   return and(eq(notices.enabled, true), eq(deliveries.status, 'waiting'), is_time);
 };
 
-async function dueNotices(app: App): Promise<string[]> {
+async function dueNotices(app: Platform): Promise<string[]> {
   const { notices, notice_deliveries: deliveries } = app.store.tables;
   const rows = await app.store.db
     .selectDistinct({ id: notices.id })
@@ -110,7 +110,7 @@ async function dueNotices(app: App): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-async function nextDue(app: App, tx: Db, id: string): Promise<{ notice: NoticeRow; delivery: DeliveryRow } | undefined> {
+async function nextDue(app: Platform, tx: Db, id: string): Promise<{ notice: NoticeRow; delivery: DeliveryRow } | undefined> {
   const { notices, notice_deliveries: deliveries } = app.store.tables;
   const [next] = await tx
     .select({ notice: notices, delivery: deliveries })
@@ -123,7 +123,7 @@ async function nextDue(app: App, tx: Db, id: string): Promise<{ notice: NoticeRo
 }
 
 /** A webhook that is away for long learns of the newest. */
-async function giveUpOldest({ store }: App, id: string): Promise<void> {
+async function giveUpOldest({ store }: Platform, id: string): Promise<void> {
   const { notice_deliveries: deliveries } = store.tables;
   const waiting = and(eq(deliveries.notice_id, id), eq(deliveries.status, 'waiting'));
   const [newest] = await store.db
@@ -152,7 +152,7 @@ interface Attempt {
 
 /** One attempt, noted in the delivery log. */
 export async function deliver(
-  app: App,
+  app: Platform,
   notice: NoticeRow,
   delivery: DeliveryRow,
   { last = false, ended }: Attempt = {},
@@ -182,7 +182,7 @@ export async function deliver(
 }
 
 async function post(
-  app: App,
+  app: Platform,
   notice: NoticeRow,
   { id, body }: DeliveryRow,
   ended: AbortSignal | undefined,
@@ -232,7 +232,7 @@ export const newSecret = (): string =>
   `${SECRET_PREFIX}${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64')}`;
 
 /** Forgets finished deliveries that are old, or too many of one webhook. */
-export async function forgetDeliveries(app: App): Promise<void> {
+export async function forgetDeliveries(app: Platform): Promise<void> {
   const { notices, notice_deliveries: deliveries } = app.store.tables;
   const done = ne(deliveries.status, 'waiting');
   const before = new Date(app.clock().getTime() - KEPT_DAYS * DAY_MS).toISOString();

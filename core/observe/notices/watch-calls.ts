@@ -1,5 +1,7 @@
+import type { Platform } from '#core/platform/platform.ts';
+import type { WithInsights } from '#core/observe/insights/usage-of-period.ts';
+import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
 import { and, count, eq, gte, inArray, isNotNull, max, notLike, sql } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import { runEvery } from '#core/platform/run-every.ts';
 import type { NoticeEvent } from '#core/contract/notices.ts';
 import { NO_TOKEN } from '#core/contract/observe/refusal-sentences.ts';
@@ -21,11 +23,11 @@ const LEAST_REJECTED = 5;
 const LEAST_REFUSED = 20;
 
 /** Says when definitions fail, queues are full and access tokens are refused, and when that is over. @returns a function that ends it. */
-export const watchCalls = (app: App): (() => void) =>
+export const watchCalls = (app: Platform & WithInsights & WithSnapshots): (() => void) =>
   runEvery(app, { every_ms: LOOK_MS, what: 'watching the calls', work: () => lookAtCalls(app) });
 
 /** One look at the last minutes. Servers that look at the same time notice the same. */
-export async function lookAtCalls(app: App): Promise<void> {
+export async function lookAtCalls(app: Platform & WithInsights & WithSnapshots): Promise<void> {
   const failed = await readFailed(app);
   await settle(app, 'tool_failing', await failingIn(app, failed));
   await settle(app, 'queue_full', await fullIn(app, failed));
@@ -41,19 +43,19 @@ interface Seen {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-async function settle(app: App, event: NoticeEvent, seen: readonly Seen[]): Promise<void> {
+async function settle(app: Platform, event: NoticeEvent, seen: readonly Seen[]): Promise<void> {
   const open = await openKeys(app, event);
   for (const { key, begins, data } of seen) if (begins && !open.has(key)) await beginNotice(app, event, key, data);
   const lasting = new Set(seen.flatMap(({ key, lasts }) => (lasts ? [key] : [])));
   for (const key of open) if (!lasting.has(key)) await endNotice(app, key);
 }
 
-const begunSince = (app: App): number => app.clock().getTime() - MINUTES * MINUTE_MS;
+const begunSince = (app: Platform): number => app.clock().getTime() - MINUTES * MINUTE_MS;
 
 type Failed = Awaited<ReturnType<typeof readFailed>>[number];
 
 /** Failed calls of the last minutes, by what was called and how they ended. */
-async function readFailed(app: App) {
+async function readFailed(app: Platform) {
   const { request_logs: table } = app.store.tables;
   const { kind, name, connection_id, error, canary } = table;
   return app.store.db
@@ -67,7 +69,7 @@ async function readFailed(app: App) {
 const ITS_OWN: ReadonlySet<Outcome> = new Set(['tool_error', 'timeout']);
 const isItsOwn = ({ error }: Failed): boolean => ITS_OWN.has(outcomeOf(error)) && error !== 'invalid';
 
-async function failingIn(app: App, failed: readonly Failed[]): Promise<Seen[]> {
+async function failingIn(app: Platform & WithInsights & WithSnapshots, failed: readonly Failed[]): Promise<Seen[]> {
   const groups = Map.groupBy(failed, ({ kind, name }) => `${kind}:${name}`);
   const suspects = [...groups].filter(([, rows]) => rows.some(isItsOwn));
   const { tools } = await readLive(app, app.insights.live);
@@ -92,7 +94,7 @@ async function failingIn(app: App, failed: readonly Failed[]): Promise<Seen[]> {
 }
 
 /** All calls of some names in the last minutes, the first one whole. */
-async function callsSince(app: App, names: readonly string[]) {
+async function callsSince(app: Platform, names: readonly string[]) {
   const { usage_series: table } = app.store.tables;
   const sums = new Map<string, { readonly calls: number; readonly entity_id: string | null }>();
   for (const page of pagesOf([...new Set(names)], PAGE)) {
@@ -111,7 +113,7 @@ async function callsSince(app: App, names: readonly string[]) {
   return sums;
 }
 
-async function fullIn(app: App, failed: readonly Failed[]): Promise<Seen[]> {
+async function fullIn(app: Platform, failed: readonly Failed[]): Promise<Seen[]> {
   const { connections } = app.store.tables;
   const rejected = failed.filter(({ error, connection_id }) => connection_id !== null && outcomeOf(error) === 'no_slot');
   const groups = Map.groupBy(rejected, ({ connection_id }) => connection_id ?? '');
@@ -128,7 +130,7 @@ async function fullIn(app: App, failed: readonly Failed[]): Promise<Seen[]> {
 }
 
 /** Requests with a token that is not valid. One without any is how clients ask where to sign in. */
-async function refusedIn(app: App): Promise<Seen[]> {
+async function refusedIn(app: Platform): Promise<Seen[]> {
   const { refusals: table } = app.store.tables;
   const rows = await app.store.db
     .select({ address: table.address, requests: count() })

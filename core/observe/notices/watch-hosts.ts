@@ -1,4 +1,5 @@
-import type { App } from '#core/platform/platform.ts';
+import type { Platform } from '#core/platform/platform.ts';
+import type { WithHosts } from '#core/hosts/host-registry.ts';
 import { isNetworkHost } from '#core/contract/deploy/deploy.ts';
 import { runEvery } from '#core/platform/run-every.ts';
 import { countAsTold, emitOnce, endNotice, openKeys } from '#core/records/events.ts';
@@ -12,13 +13,13 @@ const ONCE_MS = 5 * 60_000;
 const SKEW_MS = 5_000;
 
 /** Tells of hosts that were connected and are not any more. @returns a function that ends it. */
-export function watchHosts(app: App): () => void {
+export function watchHosts(app: Platform & WithHosts): () => void {
   const look = createHostWatch(app);
   return runEvery(app, { every_ms: LOOK_MS, what: 'watching the hosts', work: look, at_once: true });
 }
 
 /** @returns one look. */
-export function createHostWatch(app: App): () => Promise<void> {
+export function createHostWatch(app: Platform & WithHosts): () => Promise<void> {
   const seen = new Map<string, { readonly url: string | null; readonly at: number }>();
   return async () => {
     const now = app.clock().getTime();
@@ -40,7 +41,8 @@ export function createHostWatch(app: App): () => Promise<void> {
 }
 
 /** A host that ends by itself is not lost. */
-export const noteLeft = (app: App, id: string): Promise<void> => countAsTold(app, 'host_gone', { key: id, within_ms: ONCE_MS });
+export const noteLeft = (app: Platform, id: string): Promise<void> =>
+  countAsTold(app, 'host_gone', { key: id, within_ms: ONCE_MS });
 
 const keyOf = (id: string): string => `host_gone:${placeOf(id)}`;
 

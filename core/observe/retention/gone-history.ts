@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { asc, eq, gt, inArray } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import { ENTITIES, ENTITY_KINDS } from '#core/contract/entities.ts';
 import type { EntityType } from '#core/contract/history.ts';
 import type { Store } from '#core/store/store.ts';
@@ -17,7 +17,7 @@ const DONE = 'history_forgotten_at';
 type Named = Pick<HistoryRow, 'id' | 'entity_type' | 'entity_id' | 'action'>;
 
 /** Once a day forgets entries that are a year old, of what does not exist any more. */
-export async function forgetGone(app: App): Promise<void> {
+export async function forgetGone(app: Platform): Promise<void> {
   const { history, meta } = app.store.tables;
   const now = app.clock().getTime();
   const [done] = await app.store.db.select().from(meta).where(eq(meta.key, DONE));
@@ -50,7 +50,7 @@ export async function forgetGone(app: App): Promise<void> {
 }
 
 /** Entries whose record is not there any more. */
-async function goneAmong({ store }: App, entries: readonly Named[]): Promise<string[]> {
+async function goneAmong({ store }: Platform, entries: readonly Named[]): Promise<string[]> {
   const gone: string[] = [];
   // What was blocked has a bound of its own, as it need not be a record.
   const recorded = entries.filter(({ action, entity_type }) => action !== 'blocked' && !SINGLE.has(entity_type));

@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { and, desc, eq, lt, ne } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import { HOURS_KEPT_DAYS, MINUTES_KEPT_DAYS } from '#core/contract/observe/metric-ranges.ts';
 import { writeMeta } from '#core/store/meta.ts';
 import { CALLER_MINUTES_FROM } from '#core/observe/metrics/ranges.ts';
@@ -9,7 +9,7 @@ import { DAY_MS, HOUR_MS } from '#core/observe/metrics/sums.ts';
 export const MOST_CALLER_MINUTES = 1_000_000;
 
 /** Forgets minutes and hours that are too old, and callers of whom nothing is left. */
-export async function forgetSeries(app: App, most_minutes = MOST_CALLER_MINUTES): Promise<void> {
+export async function forgetSeries(app: Platform, most_minutes = MOST_CALLER_MINUTES): Promise<void> {
   const { usage_series, caller_series, usage_callers } = app.store.tables;
   // The hour in which the oldest minute lies is still asked for.
   const before = (days: number) => new Date(app.clock().getTime() - days * DAY_MS - HOUR_MS).toISOString();

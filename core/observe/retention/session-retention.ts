@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { and, asc, desc, eq, inArray, lt, or, type SQL } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import type { Db } from '#core/store/store.ts';
 
 /** A client may read a list before every call, and may call nothing. */
@@ -10,7 +10,7 @@ const ROWS_AT_ONCE = 1_000;
 const PAUSE_MS = 1;
 
 /** Deletes page by page. @returns whether all is done; the server may end before. */
-export async function inPages(app: App, remove: (tx: Db, most: number) => Promise<number>): Promise<boolean> {
+export async function inPages(app: Platform, remove: (tx: Db, most: number) => Promise<number>): Promise<boolean> {
   for (;;) {
     const gone = await app.store.write((tx) => remove(tx, ROWS_AT_ONCE));
     if (gone < ROWS_AT_ONCE) return true;
@@ -21,7 +21,7 @@ export async function inPages(app: App, remove: (tx: Db, most: number) => Promis
 }
 
 /** Forgets sessions and lists that are older than the calls that are kept, and the oldest of too many lists. */
-export async function forgetSessions(app: App, before: string, most_lists = MOST_LISTS): Promise<void> {
+export async function forgetSessions(app: Platform, before: string, most_lists = MOST_LISTS): Promise<void> {
   const { mcp_sessions, mcp_lists } = app.store.tables;
   const [surplus] = await app.store.db
     .select({ timestamp: mcp_lists.timestamp })
@@ -41,7 +41,7 @@ export async function forgetSessions(app: App, before: string, most_lists = MOST
   });
 }
 
-async function deleteSessions(app: App, where: SQL | undefined): Promise<void> {
+async function deleteSessions(app: Platform, where: SQL | undefined): Promise<void> {
   const { mcp_sessions: table, mcp_session_names } = app.store.tables;
   await inPages(app, async (tx, most) => {
     const rows = await tx.select({ id: table.id }).from(table).where(where).orderBy(asc(table.last_at)).limit(most);

@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { and, asc, desc, eq, inArray, lt, lte, or } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import { runEvery } from '#core/platform/run-every.ts';
 import { withLease } from '#core/platform/leases.ts';
 import { withSteadyClock } from '#core/platform/steady-clock.ts';
@@ -32,16 +32,16 @@ const LOOK_MS = 60_000;
 /** What other rooms forget at the same time. */
 export interface Forgetters {
   /** In one transaction with what ended here. */
-  readonly together: readonly ((app: App, tx: Db) => Promise<unknown>)[];
-  readonly after: readonly ((app: App) => Promise<unknown>)[];
+  readonly together: readonly ((app: Platform, tx: Db) => Promise<unknown>)[];
+  readonly after: readonly ((app: Platform) => Promise<unknown>)[];
 }
 
 /** Forgets what is too old, or too much. @returns the number of request logs that went, null when another server was first. */
-export async function forgetUsage(app: App, others: Forgetters, most_logs: number = KEPT.logs): Promise<number | null> {
+export async function forgetUsage(app: Platform, others: Forgetters, most_logs: number = KEPT.logs): Promise<number | null> {
   return withLease(app, 'usage_retention', async (held) => ((await isDue(held)) ? forget(held, others, most_logs) : null));
 }
 
-async function forget(app: App, { together, after }: Forgetters, most_logs: number): Promise<number> {
+async function forget(app: Platform, { together, after }: Forgetters, most_logs: number): Promise<number> {
   const { request_logs, traffic, host_reports, mcp_tokens, sessions } = app.store.tables;
   const before = (ms: number) => new Date(app.clock().getTime() - ms).toISOString();
   await forgetArguments(app);
@@ -94,7 +94,7 @@ async function forget(app: App, { together, after }: Forgetters, most_logs: numb
 /** One row says when it was done last. */
 const DONE = 'usage_forgotten_at';
 
-async function isDue(app: App): Promise<boolean> {
+async function isDue(app: Platform): Promise<boolean> {
   const done_at = await readMeta(app.store, app.store.db, DONE);
   if (done_at === null) return true;
   const age = app.clock().getTime() - Date.parse(done_at);
@@ -103,7 +103,7 @@ async function isDue(app: App): Promise<boolean> {
 }
 
 /** Forgets at once and whenever it is due, on one server at a time. @returns a function that ends it. */
-export function keepForgetting(app: App, others: Forgetters, look_ms = LOOK_MS): () => void {
+export function keepForgetting(app: Platform, others: Forgetters, look_ms = LOOK_MS): () => void {
   const work = async (): Promise<void> => {
     const forgotten = await withSteadyClock(app, (at) => forgetUsage(at, others));
     if (forgotten) app.log.info('request log pruned', { count: forgotten });

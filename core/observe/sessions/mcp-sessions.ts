@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { and, gte, inArray, or, sql } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import type { CallGroup, ListRead } from '#core/contract/observe/usage-batch.ts';
 import { laterOf, rowsOf } from '#core/store/columns.ts';
 import type { Db } from '#core/store/store.ts';
@@ -32,7 +32,7 @@ interface Stretch {
 
 /** Adds calls and lists to the sessions that they are part of, and keeps the lists. @returns the id of its session for each cell. */
 export async function addToSessions(
-  app: App,
+  app: Platform,
   tx: Db,
   groups: readonly CallGroup[],
   cells: readonly Cell[],
@@ -77,7 +77,7 @@ function addCell(stretch: Stretch, name: string, cell: Cell): void {
   stretch.tokens += tokens;
 }
 
-async function keepNames(app: App, tx: Db, stretches: readonly Stretch[]): Promise<void> {
+async function keepNames(app: Platform, tx: Db, stretches: readonly Stretch[]): Promise<void> {
   const { mcp_session_names: table } = app.store.tables;
   const rows = new Map<string, { session_id: number; name: string; calls: number; errors: number }>();
   for (const { id, names } of stretches) {
@@ -100,7 +100,7 @@ async function keepNames(app: App, tx: Db, stretches: readonly Stretch[]): Promi
   }
 }
 
-async function keepLists(app: App, tx: Db, lists: readonly ListRead[], of_list: readonly Stretch[]): Promise<void> {
+async function keepLists(app: Platform, tx: Db, lists: readonly ListRead[], of_list: readonly Stretch[]): Promise<void> {
   for (let start = 0; start < lists.length; start += PAGE) {
     const rows = lists.slice(start, start + PAGE).map(({ timestamp, method, duration_ms }, n) => {
       const session_id = of_list[start + n]?.id ?? 0;
@@ -141,7 +141,7 @@ const NOBODY: CallGroup = {
 type StoredSession = Pick<Schema['mcp_sessions']['$inferSelect'], 'key' | 'started_at' | 'last_at'>;
 
 /** Of each key the session that began last, if it may still go on. */
-async function latestOf(app: App, tx: Db, stretches: readonly Stretch[]): Promise<Map<string, StoredSession>> {
+async function latestOf(app: Platform, tx: Db, stretches: readonly Stretch[]): Promise<Map<string, StoredSession>> {
   const { mcp_sessions: table } = app.store.tables;
   const found = new Map<string, StoredSession>();
   const since = new Date(stretches.reduce((least, { started_ms }) => Math.min(least, started_ms), Infinity) - GAP_MS);
@@ -167,7 +167,7 @@ function mergeSame(stretches: readonly Stretch[]): Stretch[][] {
   return [...Map.groupBy(stretches, ({ key, started_ms }) => `${key} ${started_ms}`).values()];
 }
 
-async function write(app: App, tx: Db, merged: readonly Stretch[][]): Promise<void> {
+async function write(app: Platform, tx: Db, merged: readonly Stretch[][]): Promise<void> {
   const { mcp_sessions: table } = app.store.tables;
   const first = merged.flatMap(([one]) => one ?? []);
   const total = (name: (typeof SUMS)[number]) =>

@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { and, desc, eq, gt, gte, inArray, isNotNull, max, or } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import type { McpSession } from '#core/contract/observe/mcp-sessions.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/context/context.ts';
@@ -44,7 +44,7 @@ export const sessionHandlers: Pick<Handlers, `mcp_sessions.${'list' | 'get'}`> =
 };
 
 /** @param failed those in which it failed. */
-function sessionsOf({ store }: App, name: string, failed: boolean) {
+function sessionsOf({ store }: Platform, name: string, failed: boolean) {
   const { mcp_session_names: table } = store.tables;
   const where = and(eq(table.name, name), failed ? gt(table.errors, 0) : undefined);
   return store.db.select({ id: table.session_id }).from(table).where(where);

@@ -1,7 +1,7 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { and, eq, inArray, lt, or, sql } from 'drizzle-orm';
 import type { Context } from '#core/context/context.ts';
 import { messageFor } from '../error-message.ts';
-import type { App } from '#core/platform/platform.ts';
 import type { SessionEvent } from '#core/contract/observe/mcp-sessions.ts';
 import { outcomeOf } from '#core/contract/observe/outcomes.ts';
 
@@ -52,7 +52,7 @@ const NO_CALL = {
 } as const;
 
 /** Which lists and calls are on a page. At one moment lists come first, as clients read before they call. */
-async function placesOf({ store }: App, session_id: number, skip: number, limit: number) {
+async function placesOf({ store }: Platform, session_id: number, skip: number, limit: number) {
   const { request_logs, mcp_lists } = store.tables;
   const select = (table: typeof request_logs | typeof mcp_lists, is_call: 0 | 1) =>
     sql`select ${sql.raw(String(is_call))} as is_call, ${table.id} as id, ${table.timestamp} as timestamp from ${table} where ${eq(table.session_id, session_id)}`;
@@ -72,7 +72,7 @@ interface Call {
 }
 
 /** Which of the names of a page failed the last time before the page. */
-async function failedBefore({ store }: App, session_id: number, first: Call, page: readonly Call[]): Promise<Set<string>> {
+async function failedBefore({ store }: Platform, session_id: number, first: Call, page: readonly Call[]): Promise<Set<string>> {
   const { request_logs: table } = store.tables;
   const names = [...new Set(page.map(({ name }) => name))];
   const earlier = or(lt(table.timestamp, first.timestamp), and(eq(table.timestamp, first.timestamp), lt(table.id, first.id)));

@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { and, asc, desc, eq, gte, lt } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import { calls } from '#core/contract/observe/calls.ts';
 import { OUTCOMES } from '#core/contract/observe/outcomes.ts';
 import type { Traffic, TrafficSpan } from '#core/contract/observe/traffic.ts';
@@ -57,7 +57,7 @@ interface Span extends Cells {
   readonly seconds: number;
 }
 
-async function spansOf(app: App, from: string, until: string, interval_seconds: number): Promise<Span[]> {
+async function spansOf(app: Platform, from: string, until: string, interval_seconds: number): Promise<Span[]> {
   const { traffic } = app.store.tables;
   const within = and(eq(traffic.seconds, 60), gte(traffic.start, from), lt(traffic.start, until));
   const { start, cells, sums } = traffic;
@@ -79,7 +79,7 @@ async function spansOf(app: App, from: string, until: string, interval_seconds: 
 }
 
 /** The last minute, up to now. */
-async function liveOf(app: App, now: number): Promise<Span> {
+async function liveOf(app: Platform, now: number): Promise<Span> {
   const { traffic } = app.store.tables;
   const from = startOf(now - 5 * TEN_MS, TEN_MS);
   const rows = await app.store.db
@@ -97,7 +97,7 @@ function mergeAll(stored: readonly string[]): Matrix {
   return all;
 }
 
-async function lastCalledAt(app: App): Promise<string | null> {
+async function lastCalledAt(app: Platform): Promise<string | null> {
   const { usage_series } = app.store.tables;
   const [row] = await app.store.db
     .select({ last_called_at: usage_series.last_called_at })

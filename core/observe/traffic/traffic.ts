@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { and, eq, inArray } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import { OUTCOMES } from '#core/contract/observe/outcomes.ts';
 import type { CallGroup } from '#core/contract/observe/usage-batch.ts';
 import type { Db } from '#core/store/store.ts';
@@ -26,7 +26,7 @@ export const TRAFFIC_SECONDS = [10, 60] as const;
 const PAGE = 500;
 
 /** Adds calls to the spans that they ended in, after the other servers and before them: see `takeTurns`. */
-export async function addToTraffic(app: App, tx: Db, groups: readonly CallGroup[], cells: readonly Cell[]): Promise<void> {
+export async function addToTraffic(app: Platform, tx: Db, groups: readonly CallGroup[], cells: readonly Cell[]): Promise<void> {
   const now = app.clock().getTime();
   const tens = spansOf(groups, cells, now - TRAFFIC_KEPT_MS[60]);
   const minutes = new Map<number, Matrix>();
@@ -64,7 +64,7 @@ function addCell(pair: Pair, { calls, waited_ms, longest_wait_ms, outcomes, hist
 
 const OK = OUTCOMES.indexOf('ok');
 
-async function add(app: App, tx: Db, seconds: 10 | 60, spans: ReadonlyMap<number, Matrix>): Promise<void> {
+async function add(app: Platform, tx: Db, seconds: 10 | 60, spans: ReadonlyMap<number, Matrix>): Promise<void> {
   const { traffic } = app.store.tables;
   const named = [...spans].map(([start, matrix]) => [new Date(start).toISOString(), matrix] as const);
   for (let first = 0; first < named.length; first += PAGE) {

@@ -1,5 +1,5 @@
+import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import type { Context, Hono } from 'hono';
-import type { App } from '#core/platform/platform.ts';
 import { countMinute } from '#core/cluster/count-in.ts';
 import { readText } from '#core/edge/body.ts';
 import { BASIC_CHALLENGE, loginsOf, NO_STORE, readTokenForm, refuseToken } from '#core/edge/token-form.ts';
@@ -33,7 +33,7 @@ const METADATA = '/.well-known/oauth-authorization-server';
  * The authorization server (contract section 15). On the domain that is for MCP alone the host answers at the same paths; what
  * people are shown is at the issuer.
  */
-export function addOauth(app: App, router: Hono<ServerEnv>, front: Front): void {
+export function addOauth(app: ControlPlane, router: Hono<ServerEnv>, front: Front): void {
   const metadata = async (c: Edge, next: () => Promise<void>) => {
     if (await front.isMcpDomain(c)) return next();
     const document = await serverMetadata(app);
@@ -72,7 +72,7 @@ export function addOauth(app: App, router: Hono<ServerEnv>, front: Front): void 
   });
 }
 
-async function answerAuthorize(app: App, c: Edge): Promise<Response> {
+async function answerAuthorize(app: ControlPlane, c: Edge): Promise<Response> {
   c.header('cache-control', 'no-store');
   const browser = readBrowser(app, c) ?? randomToken('');
   const answer = await authorize(app, new URL(c.req.url).searchParams, browser, callerAddress(app, c));
@@ -86,7 +86,7 @@ async function answerAuthorize(app: App, c: Edge): Promise<Response> {
   return c.redirect(`${CONSENT_PATH}?request=${answer.request}`, 303);
 }
 
-async function answerToken(app: App, c: Edge): Promise<Response> {
+async function answerToken(app: ControlPlane, c: Edge): Promise<Response> {
   const form = await readTokenForm(c.req.raw);
   if (form instanceof Response) return form;
   const logins = loginsOf(c.req.header('authorization') ?? null, form);
@@ -112,7 +112,7 @@ function toResponse(answer: TokenAnswer | Response): Response {
   return Response.json(answer.body, { status: answer.status, headers: { ...NO_STORE, ...challenge } });
 }
 
-async function answerRevocation(app: App, c: Edge): Promise<Response> {
+async function answerRevocation(app: ControlPlane, c: Edge): Promise<Response> {
   const form = await readTokenForm(c.req.raw);
   if (form instanceof Response) return form;
   const logins = loginsOf(c.req.header('authorization') ?? null, form);
@@ -121,7 +121,7 @@ async function answerRevocation(app: App, c: Edge): Promise<Response> {
   return refused === null ? new Response(null, { status: 200, headers: NO_STORE }) : toResponse(refused);
 }
 
-async function answerRegistration(app: App, c: Edge): Promise<Response> {
+async function answerRegistration(app: ControlPlane, c: Edge): Promise<Response> {
   const text = await readText(c.req.raw, REGISTRATION).catch(asFault);
   const { status, body, retry_after } =
     text instanceof AppError ? unreadable(text) : await register(app, parsedOrNull(text), callerAddress(app, c));
@@ -144,7 +144,7 @@ function parsedOrNull(text: string): unknown {
   }
 }
 
-const contextOf = (app: App, c: Edge): CallContext => ({
+const contextOf = (app: ControlPlane, c: Edge): CallContext => ({
   app,
   actor: null,
   ip: callerAddress(app, c),

@@ -4,7 +4,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HostEvent } from '#core/contract/deploy/control.ts';
 import { WAITS } from '#core/platform/waits.ts';
-import type { App } from '#core/platform/platform.ts';
+import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import { run } from '#core/control-plane/run.ts';
 import { systemCall } from '#core/context/context.ts';
 import { followDeployments } from '#core/deploy/deployment-follow.ts';
@@ -203,7 +203,7 @@ describeOnce(reachable.postgres)('two servers on one PostgreSQL database', () =>
     };
     // Its checks are over, and its lock is gone.
     const { store } = a.app;
-    const lost: App = {
+    const lost: ControlPlane = {
       ...a.app,
       store: {
         ...store,

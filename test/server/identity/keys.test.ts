@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eq } from 'drizzle-orm';
 import { Secret, TOTP } from 'otpauth';
-import type { App } from '#core/platform/platform.ts';
+import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import type { RawInput } from '#core/contract/index.ts';
 import { parseEnv } from '#core/process/env.ts';
 import { AppError } from '#core/errors.ts';
@@ -47,7 +47,7 @@ let database_url: string | undefined;
 let running: Awaited<ReturnType<typeof startServer>> | undefined;
 
 /** Starts the server with a ring of keys; the one before ends. */
-async function restart(...keys: string[]): Promise<App> {
+async function restart(...keys: string[]): Promise<ControlPlane> {
   await stop();
   const { env } = parseEnv('server', {
     SVC_ENV: 'dev',
@@ -84,7 +84,7 @@ async function refusal(...keys: string[]): Promise<string> {
   return (error as AppError).detail;
 }
 
-const connectionRow = async (app: App) => {
+const connectionRow = async (app: ControlPlane) => {
   const rows = await app.store.db.select().from(app.store.tables.connections);
   return rows[0] as (typeof rows)[number];
 };
@@ -92,13 +92,13 @@ const keysOf = (value: unknown) => [
   ...new Set([...JSON.stringify(value).matchAll(/\$sealed\\?":\\?"(v1[^"\\]*)/g)].map(([, sealed]) => keyOf(sealed ?? ''))),
 ];
 /** What of the stored snapshots holds secrets. */
-const sealedBlobs = async (app: App) =>
+const sealedBlobs = async (app: ControlPlane) =>
   (await app.store.db.select().from(app.store.tables.blobs)).filter(({ text }) => text.includes('$sealed'));
-const use = async (app: App, key: string) => (await keysReport(app)).find(({ key_id }) => key_id === keyIdOf(key));
-const history = async (app: App) => (await app.store.db.select().from(app.store.tables.history)).length;
+const use = async (app: ControlPlane, key: string) => (await keysReport(app)).find(({ key_id }) => key_id === keyIdOf(key));
+const history = async (app: ControlPlane) => (await app.store.db.select().from(app.store.tables.history)).length;
 
 /** An administrator with a second factor, a connection, a configuration and a token with secrets, and a snapshot of them. */
-async function fill(app: App): Promise<{ id: string; token_id: string }> {
+async function fill(app: ControlPlane): Promise<{ id: string; token_id: string }> {
   const context: Context = { ...system, app };
   await createOwner(context, 'ada', 'correct horse');
   const { id: person_id } = (await app.store.db.select().from(app.store.tables.people))[0] as { id: string };
@@ -296,7 +296,7 @@ describe('a start', () => {
     await rotateKeys(app);
     const known = ['meta', 'connections', 'people', 'server_config', 'mcp_tokens', 'blobs', 'history', 'signing_keys'];
     for (const [name, table] of Object.entries(app.store.tables)) {
-      const rows: unknown[] = await app.store.db.select().from(table as App['store']['tables']['tools']);
+      const rows: unknown[] = await app.store.db.select().from(table as ControlPlane['store']['tables']['tools']);
       if (JSON.stringify(rows).includes('$sealed')) expect(known).toContain(name);
     }
     const declared = readFileSync(new URL('../../../core/store/schema.ts', import.meta.url), 'utf8')

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import type { App } from '#core/platform/platform.ts';
+import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import { AppError } from '#core/errors.ts';
 import { dropIdle } from '#core/proposals/overlays.ts';
 import type { Call } from '#core/context/context.ts';
@@ -7,7 +7,7 @@ import { run } from '#core/control-plane/run.ts';
 import { ordersTool, type ProposingShop, proposingShop } from './shop.ts';
 
 let shop: ProposingShop;
-let app: App;
+let app: ControlPlane;
 beforeAll(async () => {
   shop = await proposingShop({ metadata: 'sqlite' });
   ({ app } = shop.t);
@@ -20,13 +20,13 @@ const CALL: Call = {
   user_agent: null,
   request_id: 'overlays',
 };
-const propose = (on: App, name: string) => run(on, 'tools.create', ordersTool(shop.connection_id, { name }) as never, CALL);
+const propose = (on: ControlPlane, name: string) => run(on, 'tools.create', ordersTool(shop.connection_id, { name }) as never, CALL);
 
 test('an operation that could not be stored is in the proposal once it is sent again', async () => {
   const first = await propose(app, 'first');
   for (const fault of [new AppError('unavailable', 'The disk is full.'), new Error('the connection was lost')]) {
     const name = fault instanceof AppError ? 'second' : 'third';
-    const full: App = { ...app, store: { ...app.store, write: () => Promise.reject(fault) } };
+    const full: ControlPlane = { ...app, store: { ...app.store, write: () => Promise.reject(fault) } };
     expect(await propose(full, name).catch(String)).toContain(fault.message);
     expect(await propose(app, name)).toMatchObject({ name, version: 1, proposed: true });
   }

@@ -1,3 +1,5 @@
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithHosts } from '#core/hosts/host-registry.ts';
 import { desc } from 'drizzle-orm';
 import { AppError } from '#core/errors.ts';
 import { digestOf, randomToken } from '#core/lib/random-token.ts';
@@ -9,7 +11,10 @@ import { appById, checkRedirects, checkTrusted, deleteApp, insertApp, toApp, upd
 
 const newSecret = (): string => randomToken('svc_as_');
 
-export const oauthAppHandlers: Pick<Handlers, Extract<keyof Handlers, `oauth_apps.${string}`>> = {
+export const oauthAppHandlers: Pick<
+  Handlers<WithSources & WithHosts>,
+  Extract<keyof Handlers<WithSources & WithHosts>, `oauth_apps.${string}`>
+> = {
   'oauth_apps.list': async ({ app }, { skip, limit }) => {
     const { oauth_apps: table } = app.store.tables;
     const { rows, total } = await readPage(app.store.db, table, { order: [desc(table.id)], skip, limit });

@@ -1,5 +1,6 @@
+import type { Platform } from '#core/platform/platform.ts';
+import type { WithDocuments } from '#core/identity/oauth/clients/documents.ts';
 import { eq } from 'drizzle-orm';
-import type { App } from '#core/platform/platform.ts';
 import type { ClientFacts } from '#core/contract/identity/oauth.ts';
 import { cachedDocument, type ClientDocument, clientDocument, isDocumentUrl } from './documents.ts';
 import { knownClient } from './known-clients.ts';
@@ -25,7 +26,7 @@ export interface Client {
  * @param ip of whoever names it.
  */
 export async function findClient(
-  app: App,
+  app: Platform & WithDocuments,
   client_id: string,
   redirect_uri: string | null,
   ip: string | null,
@@ -37,7 +38,7 @@ export async function findClient(
  * A client that comes with a code or a token, which is bound to its ID. Its document was read when the person let it in: that it
  * cannot be read now ends no sign-in.
  */
-export async function boundClient(app: App, client_id: string): Promise<Client | null> {
+export async function boundClient(app: Platform, client_id: string): Promise<Client | null> {
   if (!client_id.startsWith(ADDRESS)) return ownClient(app, client_id);
   if (!isDocumentUrl(client_id)) return null;
   const document = knownClient(client_id) ?? (await cachedDocument(app, client_id));
@@ -46,12 +47,17 @@ export async function boundClient(app: App, client_id: string): Promise<Client |
 
 const ADDRESS = 'https://';
 
-async function ownClient(app: App, client_id: string): Promise<Client | null> {
+async function ownClient(app: Platform, client_id: string): Promise<Client | null> {
   if (client_id.startsWith(APP_PREFIX)) return appClient(app, client_id);
   return client_id.startsWith(REGISTRATION_PREFIX) ? registeredClient(app, client_id) : null;
 }
 
-async function byAddress(app: App, client_id: string, redirect_uri: string | null, ip: string | null): Promise<Client | null> {
+async function byAddress(
+  app: Platform & WithDocuments,
+  client_id: string,
+  redirect_uri: string | null,
+  ip: string | null,
+): Promise<Client | null> {
   if (!isDocumentUrl(client_id)) return null;
   const known = knownClient(client_id);
   const fits = known !== null && (redirect_uri === null || redirectMatches(known.redirect_uris, redirect_uri));
@@ -70,7 +76,7 @@ function ofAddress(client_id: string, document: ClientDocument): Client {
   };
 }
 
-async function appClient({ store }: App, client_id: string): Promise<Client | null> {
+async function appClient({ store }: Platform, client_id: string): Promise<Client | null> {
   const { oauth_apps } = store.tables;
   const [row] = await store.db.select().from(oauth_apps).where(eq(oauth_apps.client_id, client_id));
   if (row === undefined) return null;
@@ -79,7 +85,7 @@ async function appClient({ store }: App, client_id: string): Promise<Client | nu
   return { facts: { client_id, name, kind: 'app', host: null, trusted }, redirect_uris, secret_digest };
 }
 
-async function registeredClient({ store }: App, client_id: string): Promise<Client | null> {
+async function registeredClient({ store }: Platform, client_id: string): Promise<Client | null> {
   const { oauth_registrations } = store.tables;
   const [row] = await store.db.select().from(oauth_registrations).where(eq(oauth_registrations.client_id, client_id));
   if (row === undefined) return null;

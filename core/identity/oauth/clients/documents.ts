@@ -1,5 +1,5 @@
+import type { Platform } from '#core/platform/platform.ts';
 import * as v from 'valibot';
-import type { App } from '#core/platform/platform.ts';
 import { type Counted, countMinute } from '#core/cluster/count-in.ts';
 import { getSealed, setSealed } from '#core/platform/sealed-kv.ts';
 import { siteOf } from '#core/edge/network.ts';
@@ -50,14 +50,14 @@ export function isDocumentUrl(client_id: string): boolean {
 
 /** Only public addresses, whatever databases may be reached: the address is a stranger's choice. */
 const fetchPublic =
-  ({ policy }: App): FetchDocument =>
+  ({ policy }: Platform): FetchDocument =>
   (url, init) =>
     guardedFetch(url, init, { ...policy, allow_private_networks: false });
 
 const keyOf = (client_id: string): string => `oauth:document:${digestOf(client_id)}`;
 
 /** The document of a client as it was read not long ago; null: it would have to be fetched. */
-export async function cachedDocument(app: App, client_id: string): Promise<ClientDocument | null> {
+export async function cachedDocument(app: Platform, client_id: string): Promise<ClientDocument | null> {
   const cached = await getSealed(app, keyOf(client_id));
   return cached === null ? null : (JSON.parse(cached) as ClientDocument);
 }
@@ -66,7 +66,11 @@ export async function cachedDocument(app: App, client_id: string): Promise<Clien
  * The document of a client; null when there is none, for whatever reason: the log alone says which. Rejects where too many are fetched.
  * @param ip of whoever names it.
  */
-export async function clientDocument(app: App, client_id: string, ip: string | null): Promise<ClientDocument | null> {
+export async function clientDocument(
+  app: Platform & WithDocuments,
+  client_id: string,
+  ip: string | null,
+): Promise<ClientDocument | null> {
   const cached = await cachedDocument(app, client_id);
   if (cached !== null) return cached;
   const { document_flights } = app;
@@ -89,7 +93,7 @@ export async function clientDocument(app: App, client_id: string, ip: string | n
 }
 
 /** One site comes first: whoever has used up its fetches uses up nobody else's, and what is refused is not counted. */
-async function countFetch(app: App, site: string): Promise<void> {
+async function countFetch(app: Platform, site: string): Promise<void> {
   const key = 'oauth:documents';
   const of_site = await countMinute(app, `${key}:${site}`);
   if (of_site.count > FETCHES_OF_A_SITE) throw tooMany(of_site);
@@ -140,4 +144,9 @@ function lifetimeOf(cache_control: string | null): number {
   if (/\bno-store\b/.test(text)) return 0;
   const seconds = Number(/\bmax-age=(\d{1,9})\b/.exec(text)?.[1] ?? 0);
   return Math.min(LONGEST_MS, Math.max(SHORTEST_MS, seconds * 1_000));
+}
+
+export interface WithDocuments {
+  readonly document_flights: Map<string, Promise<ClientDocument | null>>;
+  readonly fetch_document?: FetchDocument;
 }

@@ -1,6 +1,6 @@
+import type { Platform } from '#core/platform/platform.ts';
 import { and, eq, isNull, lt, or } from 'drizzle-orm';
 import * as v from 'valibot';
-import type { App } from '#core/platform/platform.ts';
 import { countIn } from '#core/cluster/count-in.ts';
 import { readSettings } from '#core/settings/settings.ts';
 import { networkOf, siteOf } from '#core/edge/network.ts';
@@ -40,7 +40,7 @@ const refuse = (error: string, error_description: string, status: 400 | 403 | 42
 });
 
 /** Registers a public client. What is unknown in the metadata is left out (RFC 7591 section 2). */
-export async function register(app: App, metadata: unknown, ip: string | null): Promise<RegistrationAnswer> {
+export async function register(app: Platform, metadata: unknown, ip: string | null): Promise<RegistrationAnswer> {
   const answer = await registered(app, metadata, ip);
   const { error_description: reason = null, client_id = '' } = answer.body as { error_description?: string; client_id?: string };
   const client = clientName((metadata as { client_name?: unknown } | null)?.client_name);
@@ -48,7 +48,7 @@ export async function register(app: App, metadata: unknown, ip: string | null): 
   return answer;
 }
 
-async function registered(app: App, metadata: unknown, ip: string | null): Promise<RegistrationAnswer> {
+async function registered(app: Platform, metadata: unknown, ip: string | null): Promise<RegistrationAnswer> {
   if (!(await readSettings(app)).settings.dynamic_registration) {
     return refuse('access_denied', 'Clients cannot register themselves here. Ask an administrator for a client ID.', 403);
   }
@@ -94,10 +94,10 @@ async function registered(app: App, metadata: unknown, ip: string | null): Promi
   };
 }
 
-type Row = App['store']['tables']['oauth_registrations']['$inferInsert'];
+type Row = Platform['store']['tables']['oauth_registrations']['$inferInsert'];
 
 /** @returns false when there is no room: every registration is in use. */
-async function store(app: App, row: Row): Promise<boolean> {
+async function store(app: Platform, row: Row): Promise<boolean> {
   const { oauth_registrations: table } = app.store.tables;
   const { client_id: key, network, created_at: age } = table;
   return app.store.write(async (tx) => {
@@ -110,7 +110,7 @@ async function store(app: App, row: Row): Promise<boolean> {
 }
 
 /** Keeps a registration that somebody signed in with. */
-export async function noteRegistrationUse(app: App, client_id: string): Promise<void> {
+export async function noteRegistrationUse(app: Platform, client_id: string): Promise<void> {
   if (!client_id.startsWith(REGISTRATION_PREFIX)) return;
   const { oauth_registrations: table } = app.store.tables;
   const last_used_at = app.clock().toISOString();
@@ -120,7 +120,7 @@ export async function noteRegistrationUse(app: App, client_id: string): Promise<
 }
 
 /** Deletes registrations without a sign-in after a day, and those not used for 90 days. */
-export async function forgetRegistrations(app: App): Promise<void> {
+export async function forgetRegistrations(app: Platform): Promise<void> {
   const { oauth_registrations: table } = app.store.tables;
   const ago = (ms: number) => new Date(app.clock().getTime() - ms).toISOString();
   await app.store.write(async (tx) => {

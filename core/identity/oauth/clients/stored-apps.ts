@@ -1,4 +1,4 @@
-import type { App } from '#core/platform/platform.ts';
+import type { Platform } from '#core/platform/platform.ts';
 import type { OauthApp } from '#core/contract/identity/oauth.ts';
 import { createVersioned, type Past } from '#core/records/versioned.ts';
 import { AppError, type FieldError, refuseFields } from '#core/errors.ts';
@@ -29,7 +29,7 @@ function toRecord({ app: { keyring } }: Context, { secret_digest, ...row }: AppR
   return { ...row, client_secret };
 }
 
-export const appById = (app: App, id: string, tx?: Db): Promise<AppRow> => records.get({ app }, id, tx);
+export const appById = (app: Platform, id: string, tx?: Db): Promise<AppRow> => records.get({ app }, id, tx);
 export const appsById = records.getAll;
 
 /** @param past of an app that comes back: its version counts on. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { createLocalJWKSet, decodeProtectedHeader, errors, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import { join } from 'node:path';
-import type { App } from '#core/platform/platform.ts';
+import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import { endGrants, noteEnded } from '#core/identity/oauth/ended.ts';
 import { keyRotation, ROTATE_MS, rotateKeys, signAccessToken } from '#core/identity/oauth/keys.ts';
 import { followIdentity, identityList, listEnded, publicKeys } from '#core/identity/oauth/published.ts';
@@ -29,10 +29,10 @@ const CLAIMS = {
 const PUBLIC = { SVC_PUBLIC_URL: 'https://sluice.example.com' };
 const DAY_MS = 24 * 3_600_000;
 
-const keysOf = async (app: App): Promise<JWTVerifyGetKey> => createLocalJWKSet({ keys: await publicKeys(app) });
-const verify = async (app: App, token: string) =>
+const keysOf = async (app: ControlPlane): Promise<JWTVerifyGetKey> => createLocalJWKSet({ keys: await publicKeys(app) });
+const verify = async (app: ControlPlane, token: string) =>
   jwtVerify(token, await keysOf(app), { algorithms: ['ES256'], typ: 'at+jwt', currentDate: app.clock() });
-const statesOf = async ({ store }: App): Promise<string[]> => {
+const statesOf = async ({ store }: ControlPlane): Promise<string[]> => {
   const rows = await store.db.select().from(store.tables.signing_keys);
   return rows.map(({ state }) => state).sort();
 };

@@ -1,0 +1,10 @@
+import { createSnapshotCache, type WithSnapshots } from './stored-snapshots.ts';
+import { createWorkingCopyHolder, type WithWorkingCopy } from './working-copy.ts';
+
+export type WithVersions = WithSnapshots & WithWorkingCopy;
+
+/** What is kept of versions in memory: those that were read last, and the frozen working copy. */
+export const createVersions = (): WithVersions => ({
+  snapshot_cache: createSnapshotCache(),
+  working_copy: createWorkingCopyHolder(),
+});
