@@ -1,18 +1,5 @@
-import type { WithSources } from '#core/sources/source-pool.ts';
-import type { WithDeployLock } from '#core/deploy/turns.ts';
-import type { WithHosts } from '#core/hosts/host-registry.ts';
-import type { WithLint } from '#core/definitions/lint/lint-index.ts';
-import type { WithPending } from '#core/deploy/pending.ts';
-import type { WithProviders } from '#core/identity/providers/metadata.ts';
-import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
-import type { WithWorkingCopy } from '#core/versions/working-copy.ts';
+import type { DeployApp } from '#core/deploy/app.ts';
+import type { HistoryApp } from '#core/history/restorables.ts';
 
 /** What functions of this room work with. */
-export type AgentToolsApp = WithSources &
-  WithDeployLock &
-  WithHosts &
-  WithLint &
-  WithPending &
-  WithProviders &
-  WithSnapshots &
-  WithWorkingCopy;
+export type AgentToolsApp = DeployApp & HistoryApp;

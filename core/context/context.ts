@@ -103,7 +103,7 @@ export interface Change {
 export interface Context<A extends Platform = WithSources> extends Call {
   readonly app: A;
   /** For what runs operations itself. */
-  readonly door?: Door;
+  readonly door?: Door<A>;
   /** What is written belongs to this: history names its action and batch. */
   readonly change?: Change;
 }
@@ -118,8 +118,8 @@ export const SYSTEM: Actor = { type: 'system', id: null, name: 'system', scopes:
 export const systemCall = (request_id: string): Call => ({ actor: SYSTEM, ip: null, user_agent: null, request_id });
 
 /** How operations are run by an operation. */
-export interface Door {
-  readonly run: <N extends OperationName>(app: App, name: N, input: RawInput<N>, call: Call) => Promise<Output<N>>;
+export interface Door<A extends Platform = WithSources> {
+  run<N extends OperationName>(app: A, name: N, input: RawInput<N>, call: Call): Promise<Output<N>>;
   /** Without asking who may: the input was parsed, and its caller was let in before. */
-  readonly perform: (app: never, name: OperationName, given: Readonly<Record<string, unknown>>, call: Call) => Promise<unknown>;
+  perform(app: A, name: OperationName, given: Readonly<Record<string, unknown>>, call: Call): Promise<unknown>;
 }

@@ -1,3 +1,7 @@
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithHosts } from '#core/hosts/host-registry.ts';
+import type { WithProviders } from '#core/identity/providers/metadata.ts';
+import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
 import type { Undoable } from '#core/records/restorable.ts';
 import { AppError } from '#core/errors.ts';
 import { CONFIG_ID } from '#core/contract/settings/config.ts';
@@ -7,7 +11,10 @@ import { oauthAppUndo } from '#core/identity/oauth/clients/restore-apps.ts';
 import { providerUndo } from '#core/identity/providers/restore.ts';
 import { KINDS } from '#core/definitions/kinds.ts';
 
-const settings: Undoable = {
+/** What functions of this room work with. */
+export type HistoryApp = WithSources & WithHosts & WithProviders & WithSnapshots;
+
+const settings: Undoable<HistoryApp> = {
   entity_type: 'server_config',
   noun: {
     async getAll({ app }, _, tx) {
@@ -29,4 +36,4 @@ const settings: Undoable = {
 };
 
 /** Everything that a rollback restores, in the order of writing: without passwords, people need a provider. */
-export const UNDOABLE: readonly Undoable[] = [...KINDS, providerUndo, oauthAppUndo, settings];
+export const UNDOABLE: readonly Undoable<HistoryApp>[] = [...KINDS, providerUndo, oauthAppUndo, settings];

@@ -1,7 +1,3 @@
-import type { WithSources } from '#core/sources/source-pool.ts';
-import type { WithHosts } from '#core/hosts/host-registry.ts';
-import type { WithProviders } from '#core/identity/providers/metadata.ts';
-import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
 import { and, eq, inArray, isNull } from 'drizzle-orm';
 import type { Db } from '#core/store/store.ts';
 import { uniqueViolation } from '#core/store/open.ts';
@@ -23,7 +19,7 @@ import { deletedBeside, type HistoryRow } from '#core/records/history.ts';
 import { openSecrets, shortEntry, toEntry } from '#core/records/history-entry.ts';
 import type { Prepared } from '#core/records/restorable.ts';
 import { KIND_OF } from '#core/definitions/kinds.ts';
-import { UNDOABLE } from './restorables.ts';
+import { type HistoryApp, UNDOABLE } from './restorables.ts';
 import type { Stored } from '#core/store/entity-table.ts';
 import type { Undoable } from '#core/records/restorable.ts';
 import type { ConnectionRow } from '#core/sources/source-pool.ts';
@@ -31,7 +27,7 @@ import { storeCompiled } from '#core/sources/statements.ts';
 
 /** One record on the way back: `earlier` is what it was before the entry, `now` what is stored; null: not there. */
 interface Step {
-  readonly kind: Undoable;
+  readonly kind: Undoable<HistoryApp>;
   readonly id: string;
   readonly name: string;
   readonly earlier: Stored | null;
@@ -40,7 +36,7 @@ interface Step {
 
 /** Restores the state before an entry, through every check that a write passes (contract section 10). */
 export async function rollback(
-  context: Context<WithSources & WithHosts & WithProviders & WithSnapshots>,
+  context: Context<HistoryApp>,
   { history_id, dry_run, version }: Input<'history.rollback'>,
 ): Promise<Output<'history.rollback'>> {
   const target = await readEntry(context, history_id);
@@ -133,10 +129,7 @@ async function undoneWith({ app }: Context, target: HistoryRow): Promise<History
   return [...new Map([target, ...owned, ...tests].map((entry) => [entry.id, entry])).values()];
 }
 
-async function toSteps(
-  context: Context<WithSources & WithHosts & WithProviders & WithSnapshots>,
-  entries: readonly HistoryRow[],
-): Promise<Step[]> {
+async function toSteps(context: Context<HistoryApp>, entries: readonly HistoryRow[]): Promise<Step[]> {
   const turn = createSlices();
   const steps: Step[] = [];
   for (const page of runsOf(entries, AT_ONCE, (a, b) => a.entity_type === b.entity_type)) {
@@ -218,11 +211,7 @@ interface Applied {
 }
 
 /** What goes leaves room for what comes back; what others refer to comes before and goes after them. */
-async function applySteps(
-  inside: Context<WithSources & WithHosts & WithProviders & WithSnapshots>,
-  tx: Db,
-  { steps, prepared, is_whole, at_once }: Applied,
-): Promise<void> {
+async function applySteps(inside: Context<HistoryApp>, tx: Db, { steps, prepared, is_whole, at_once }: Applied): Promise<void> {
   const turn = createSlices();
   inside.change?.progress.begin('write', steps.length);
   const inPages = async (

@@ -76,10 +76,10 @@ interface Times {
  * that was paused, or cut off from its database, for longer than the lease changes nothing that way.
  * @returns null when another server does the work, or took it over.
  */
-export async function withLease<T>(
-  app: Platform,
+export async function withLease<A extends Platform, T>(
+  app: A,
   name: string,
-  work: (held: Platform, lease: Lease) => Promise<T>,
+  work: (held: A, lease: Lease) => Promise<T>,
   { seconds, renew_ms }: Times = { seconds: LEASE_SECONDS, renew_ms: RENEW_MS },
 ): Promise<T | null> {
   // Of this work alone: what took the lease in between was another one, even of this server.

@@ -21,7 +21,7 @@ interface Noted {
  * is that of the database if that is earlier. @param work gets the app with the time of the beginning.
  * @returns null while the time may be wrong.
  */
-export async function withSteadyClock<T>(app: Platform, work: (app: Platform) => Promise<T>): Promise<T | null> {
+export async function withSteadyClock<A extends Platform, T>(app: A, work: (app: A) => Promise<T>): Promise<T | null> {
   const now = Math.min(app.clock().getTime(), await databaseTime(app, app.store.db));
   const noted = await readNoted(app, now);
   const next = nextAfter(noted, now);

@@ -1,5 +1,4 @@
-import type { Platform } from '#core/platform/platform.ts';
-import type { WithSources } from '#core/sources/source-pool.ts';
+import type { DeployApp } from '#core/deploy/app.ts';
 import { asc, count, eq, gt, inArray, max, or } from 'drizzle-orm';
 import { createHash } from 'node:crypto';
 import { createMemoryKv } from '#core/cluster/memory.ts';
@@ -27,7 +26,7 @@ export interface Step {
 
 /** The working copy as it would be with a proposal: a copy in memory, so that nothing waits for it and nothing of it stays. */
 export interface Overlay {
-  readonly app: Platform;
+  readonly app: DeployApp;
   /** Sessions to the connections of this copy. */
   readonly sources: SourcePool;
   /** What the databases said of statements. */
@@ -35,9 +34,9 @@ export interface Overlay {
   /** How many operations it has. */
   readonly applied: number;
   /** Runs an operation that changes something; one that fails leaves nothing. */
-  apply(door: Door, step: Step, call: Call): Promise<Applied>;
+  apply(door: Door<DeployApp>, step: Step, call: Call): Promise<Applied>;
   /** Runs one that only reads or tries. */
-  look(door: Door, step: Step, call: Call): Promise<unknown>;
+  look(door: Door<DeployApp>, step: Step, call: Call): Promise<unknown>;
   close(): Promise<void>;
 }
 
@@ -58,14 +57,14 @@ const PAGE = 500;
 /** SQLite takes 32 766 values a statement. */
 const ROWS_AT_ONCE = 400;
 
-export async function openOverlay(app: WithSources, owner: Owner): Promise<Overlay> {
+export async function openOverlay(app: DeployApp, owner: Owner): Promise<Overlay> {
   const scratch = await openScratch();
   await app.store.read((tx) => copyConfiguration(app.store, tx, scratch));
   const live = new Map((await scratch.db.select().from(scratch.tables.connections)).map((row) => [row.id, row]));
   const recalled: Recalled = new Map();
   const own = createSourcePool(app.policy, app.keyring);
   const sources = sharing(app.sources, own, live);
-  const inside: WithSources = {
+  const inside: DeployApp = {
     ...app,
     store: scratch,
     // Counters of the installation are not counted up by what is only tried.

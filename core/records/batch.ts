@@ -1,5 +1,12 @@
-import type { Change, Context, Handlers } from '#core/context/context.ts';
-import { type ConnectionRow, createSourcePool, type SourcePool, wrapSources } from '#core/sources/source-pool.ts';
+import type { Call, Change, Context, Handlers } from '#core/context/context.ts';
+import type { Platform } from '#core/platform/platform.ts';
+import {
+  type ConnectionRow,
+  createSourcePool,
+  type SourcePool,
+  type WithSources,
+  wrapSources,
+} from '#core/sources/source-pool.ts';
 import { createProgressNote, readProgress } from '#core/platform/progress.ts';
 import type { AppError } from '#core/errors.ts';
 import { isUnreachable } from '#core/sources/statements.ts';
@@ -8,15 +15,15 @@ import { writeAlone } from '#core/store/journal.ts';
 import type { Db } from '#core/store/store.ts';
 
 /** A context in which connections that are not stored yet can be planned. */
-export interface BatchContext extends Context {
+export interface BatchContext<A extends WithSources = WithSources> extends Context<A> {
   readonly change: Change & { readonly connections: Map<string, ConnectionRow> };
 }
 
 /** Runs work whose changes are one batch in the history. What it dials for planned connections is closed at its end. */
-export async function asBatch<T>(
-  context: Context,
+export async function asBatch<A extends WithSources, T>(
+  context: Context<A>,
   action: Change['action'],
-  work: (context: BatchContext) => Promise<T>,
+  work: (context: BatchContext<A>) => Promise<T>,
 ): Promise<T> {
   const { app } = context;
   const connections = new Map<string, ConnectionRow>();
@@ -32,7 +39,7 @@ export async function asBatch<T>(
   }
 }
 
-const progressKey = ({ actor }: Pick<Context, 'actor'>, request_id: string): string =>
+const progressKey = ({ actor }: Pick<Call, 'actor'>, request_id: string): string =>
   `progress:${actor?.type}:${actor?.id}:${request_id}`;
 
 export const progressHandlers: Pick<Handlers, 'progress.get'> = {
@@ -98,7 +105,11 @@ function together(describeAll: DescribeAll): DescribeAll {
 }
 
 /** One transaction in which reads see what was written; of a dry run only the answer is left. */
-export async function writeAll<T>(context: Context, dry_run: boolean, work: (inside: Context, tx: Db) => Promise<T>): Promise<T> {
+export async function writeAll<A extends Platform, T>(
+  context: Context<A>,
+  dry_run: boolean,
+  work: (inside: Context<A>, tx: Db) => Promise<T>,
+): Promise<T> {
   const { store } = context.app;
   const { replay } = context;
   const told = replay?.written.length;
@@ -121,7 +132,7 @@ export async function writeAll<T>(context: Context, dry_run: boolean, work: (ins
 }
 
 /** A context whose store is this transaction: what is answered from it is known before the commit. */
-export function inTransaction(context: Context, tx: Db): Context {
+export function inTransaction<A extends Platform>(context: Context<A>, tx: Db): Context<A> {
   const nested = <T>(work: (tx: Db) => Promise<T>): Promise<T> => work(tx);
   return { ...context, app: { ...context.app, store: { ...context.app.store, db: tx, write: nested, read: nested } } };
 }

@@ -1,3 +1,4 @@
+import type { WithSources } from '#core/sources/source-pool.ts';
 import type { Compiled } from '#snapshots/freeze/compile.ts';
 import type { EntityKind } from '#core/contract/entities.ts';
 import type { Db } from '#core/store/store.ts';
@@ -13,20 +14,20 @@ export interface Prepared<V = Readonly<Record<string, unknown>>> {
 }
 
 /** What a rollback needs of something that history records. */
-export interface Undoable {
+export interface Undoable<A extends WithSources = WithSources> {
   readonly entity_type: EntityKind | 'server_config' | 'identity_provider' | 'oauth_app';
   /** Its part of the names of operations. */
   readonly noun: {
     /** Those that are stored, by id. */
-    getAll(context: Context, ids: readonly string[], tx?: Db): Promise<ReadonlyMap<string, Stored>>;
-    restoreAll(context: Context, tx: Db, restored: readonly Restored<Stored, Values>[]): Promise<void>;
+    getAll(context: Context<A>, ids: readonly string[], tx?: Db): Promise<ReadonlyMap<string, Stored>>;
+    restoreAll(context: Context<A>, tx: Db, restored: readonly Restored<Stored, Values>[]): Promise<void>;
   };
   /** Every check of a write for a state that was stored before. @param stored what the id holds now. */
-  prepareEarlier(context: Context, earlier: Stored, stored: Stored | null): Promise<Prepared>;
+  prepareEarlier(context: Context<A>, earlier: Stored, stored: Stored | null): Promise<Prepared>;
   /** Deletes records, and what they own. */
-  removeAll(context: Context, tx: Db, ids: readonly string[]): Promise<unknown>;
+  removeAll(context: Context<A>, tx: Db, ids: readonly string[]): Promise<unknown>;
   /** The record as a response shows it. */
-  read(context: Context, id: string): Promise<Record<string, unknown>>;
+  read(context: Context<A>, id: string): Promise<Record<string, unknown>>;
   /** What follows the commit of a rollback. */
-  settle?(context: Context): Promise<void>;
+  settle?(context: Context<A>): Promise<void>;
 }

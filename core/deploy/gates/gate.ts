@@ -1,3 +1,4 @@
+import type { DeployApp } from '#core/deploy/app.ts';
 import type { Drifted } from '#core/contract/deploy/drift.ts';
 import type { Change } from '#core/contract/deploy/deploy.ts';
 import { DEPLOY_GATES, type GateName } from '#core/contract/settings/deploy-gates.ts';
@@ -44,7 +45,7 @@ export interface DeployGate {
   readonly name: string;
   /** It asks something of the hosts: left out of a dry run. */
   readonly acts?: true;
-  run(context: Context, candidate: Candidate, active: StoredSnapshot | null): Promise<readonly Finding[]>;
+  run(context: Context<DeployApp>, candidate: Candidate, active: StoredSnapshot | null): Promise<readonly Finding[]>;
 }
 
 export interface Passed {
@@ -71,7 +72,7 @@ const adjustable = (name: string): GateName | null => (Object.hasOwn(DEPLOY_GATE
  */
 export async function runGates(
   gates: readonly DeployGate[],
-  context: Context,
+  context: Context<DeployApp>,
   candidate: Candidate,
   active: StoredSnapshot | null,
   allow: readonly GateName[],
