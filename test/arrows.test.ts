@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { judge } from './rooms/judge.ts';
 
 /** How many imports `rooms.json` does not allow, and how many circles of files there still are. Neither may grow. */
-const MOST = { violations: 15, circles: 1 };
+const MOST = { violations: 0, circles: 0 };
 /** What the interface may take of the rest. */
 const UI_TAKES =
   /^#(ui\/|core\/(contract|client|lib)\/|core\/errors\.ts$|core\/process\/(issues|read-value)\.ts$|core\/query\/page-schemas\.ts$)/;

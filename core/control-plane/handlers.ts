@@ -61,7 +61,7 @@ import { transferHandlers } from '#core/transfer/transfer.ts';
 import { twoFactorHandlers } from '#core/identity/two-factor.ts';
 
 /** The handler of every operation. */
-export const handlers: Handlers<ControlPlane> = withFindings({
+export const handlers: Handlers<ControlPlane> = withFindings<ControlPlane>({
   ...authHandlers,
   ...twoFactorHandlers,
   ...providerHandlers,

@@ -148,7 +148,7 @@ async function toSteps(context: Context<HistoryApp>, entries: readonly HistoryRo
 }
 
 /** Checks every state that comes back, connections first: the others are checked against them. */
-async function prepareSteps(context: BatchContext, steps: readonly Step[]): Promise<Map<string, Prepared>> {
+async function prepareSteps(context: BatchContext<HistoryApp>, steps: readonly Step[]): Promise<Map<string, Prepared>> {
   const prepared = new Map<string, Prepared>();
   const { memo } = context.change;
   memo.planned = new Set(steps.flatMap(({ id, earlier }) => (earlier === null ? [] : [id])));
@@ -258,7 +258,12 @@ async function applySteps(inside: Context<HistoryApp>, tx: Db, { steps, prepared
 }
 
 /** @param steps of one kind. */
-async function restore(inside: Context, tx: Db, steps: readonly Step[], prepared: ReadonlyMap<string, Prepared>): Promise<void> {
+async function restore(
+  inside: Context<HistoryApp>,
+  tx: Db,
+  steps: readonly Step[],
+  prepared: ReadonlyMap<string, Prepared>,
+): Promise<void> {
   const coming = steps.flatMap(({ id, earlier, now }) => {
     const checked = prepared.get(id);
     return earlier === null || checked === undefined ? [] : [{ id, earlier, expected: now?.version ?? null, ...checked }];
@@ -270,7 +275,7 @@ async function restore(inside: Context, tx: Db, steps: readonly Step[], prepared
 }
 
 /** @param steps of one kind. */
-async function remove(inside: Context, tx: Db, steps: readonly Step[], is_whole: boolean): Promise<void> {
+async function remove(inside: Context<HistoryApp>, tx: Db, steps: readonly Step[], is_whole: boolean): Promise<void> {
   const [first] = steps;
   if (first === undefined) return;
   const { kind } = first;

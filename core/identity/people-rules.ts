@@ -4,7 +4,7 @@ import { and, eq, isNotNull, ne } from 'drizzle-orm';
 import { MOST_PEOPLE } from '#core/contract/identity/people.ts';
 import type { Role } from '#core/contract/identity/roles.ts';
 import { AppError, invalidField } from '#core/errors.ts';
-import type { Actor, Context } from '#core/context/context.ts';
+import type { Actor, Change } from '#core/context/context.ts';
 import { writeAlone } from '#core/store/journal.ts';
 import type { Db } from '#core/store/store.ts';
 import { readSettings } from '#core/settings/settings.ts';
@@ -34,7 +34,11 @@ export type EndAccess = (person_id: string) => Promise<void>;
  * stays. Such changes take turns, so that what is checked holds when it is stored: call it before anything locks a row.
  * Of several changes within one, only the last state counts.
  */
-export async function keepOwner<T>({ app, change }: Pick<Context, 'app' | 'change'>, tx: Db, work: () => Promise<T>): Promise<T> {
+export async function keepOwner<T>(
+  { app, change }: { readonly app: Platform; readonly change?: Change | undefined },
+  tx: Db,
+  work: () => Promise<T>,
+): Promise<T> {
   if (change?.memo.keeps_owner === true) return work();
   await writeAlone(app.store, tx);
   const before = await ownersWhoCanSignIn(app, tx);

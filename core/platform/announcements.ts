@@ -1,13 +1,6 @@
-import type { Platform } from '#core/platform/platform.ts';
-import type { OperationName } from '#core/contract/index.ts';
-import { onSignal, signal } from './signals.ts';
-
-/**
- * What pages are told to have changed: an operation that was run, or what happens without one. They read again what they show of it;
- * who misses an announcement reads a little later.
- */
-export type Announcement = OperationName | Happening;
-export type Happening = 'calls' | 'queue' | 'hosts' | 'notices' | 'oauth_attempts' | 'agent_activity' | 'ssl' | 'canary';
+import type { Platform } from './platform.ts';
+import type { Announcement } from '#core/contract/announcements.ts';
+import { signal, onSignal } from './signals.ts';
 
 /** Those of one moment are told together. */
 const TOGETHER_MS = 250;

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { Env } from '#core/process/env.ts';
-import type { Announcement } from './announcements.ts';
+import type { Announcement } from '#core/contract/announcements.ts';
 import type { Kv } from '#core/cluster/kv.ts';
 import type { Log } from '#core/process/log.ts';
 import { createKeyring, type Keyring } from '#core/lib/secrets.ts';

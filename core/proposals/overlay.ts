@@ -1,3 +1,4 @@
+import type { Platform } from '#core/platform/platform.ts';
 import type { DeployApp } from '#core/deploy/app.ts';
 import { asc, count, eq, gt, inArray, max, or } from 'drizzle-orm';
 import { createHash } from 'node:crypto';

@@ -1,5 +1,5 @@
+import type { DeployApp } from '#core/deploy/app.ts';
 import type { Platform } from '#core/platform/platform.ts';
-import type { WithSources } from '#core/sources/source-pool.ts';
 import { afterCommit } from '#core/platform/after-commit.ts';
 import { runEvery } from '#core/platform/run-every.ts';
 import type { ProposalFinding, Reviewed } from '#core/contract/proposals.ts';
@@ -73,8 +73,8 @@ export interface Replayed extends Owner {
  * @param work answers the version that the proposal has then.
  */
 export async function withOverlay<T>(
-  app: WithSources & WithOverlays,
-  door: Door,
+  app: ProposalsApp,
+  door: Door<DeployApp>,
   proposal: Replayed,
   steps: readonly Step[],
   call: Call,
@@ -105,8 +105,8 @@ export async function withOverlay<T>(
 }
 
 async function replayed(
-  app: WithSources & WithOverlays,
-  door: Door,
+  app: ProposalsApp,
+  door: Door<DeployApp>,
   proposal: Replayed,
   steps: readonly Step[],
   call: Call,
@@ -130,7 +130,7 @@ async function replayed(
  */
 export async function applyAll(
   overlay: Overlay,
-  door: Door,
+  door: Door<DeployApp>,
   steps: readonly Step[],
   call: Call,
   onRefusal: (step: Step, error: AppError) => Promise<void> = async () => undefined,
@@ -194,3 +194,6 @@ export async function dropIdle(app: Platform & WithOverlays, kept_ms = KEPT_MS):
 export interface WithOverlays {
   readonly overlays: Overlays;
 }
+
+/** What functions of this room work with. */
+export type ProposalsApp = DeployApp & WithOverlays;

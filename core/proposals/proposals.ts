@@ -1,6 +1,4 @@
-import type { ProposalsApp } from '#core/proposals/app.ts';
-import type { WithSources } from '#core/sources/source-pool.ts';
-import type { WithOverlays } from '#core/proposals/overlays.ts';
+import type { ProposalsApp } from './overlays.ts';
 import type { Platform } from '#core/platform/platform.ts';
 import { callOf } from './propose.ts';
 import { ENTITY_KINDS } from '#core/contract/entities.ts';
@@ -153,7 +151,7 @@ async function reject(
 }
 
 /** Of many that one author fills the list with, nobody looks at each. */
-async function rejectUnseen(context: Context<WithSources & WithOverlays>, row: ProposalRow): Promise<void> {
+async function rejectUnseen(context: Context<ProposalsApp>, row: ProposalRow): Promise<void> {
   const { app } = context;
   const operations = (await operationsOf(app, row.id)).map(toOperation);
   const closed = { diff: [], findings: [], tests: [], test_changes: [], operations };
@@ -202,14 +200,14 @@ async function approve(
 }
 
 async function apply(
-  context: Context,
+  context: Context<ProposalsApp>,
   tx: Db,
   row: ProposalRow,
   operations: readonly OperationRow[],
   { sources, recalled }: Overlay,
 ): Promise<void> {
   const { app } = context;
-  const inside: Platform = {
+  const inside: ProposalsApp = {
     ...app,
     store: within(app.store, tx),
     sources: recalling(sources, recalled, 'repeat'),
@@ -273,7 +271,7 @@ async function versionNow(app: Platform, type: TouchedRecord['entity_type'], id:
 }
 
 /** Makes it anew on the working copy as it is now. */
-async function rebase(context: Context<WithSources & WithOverlays>, id: string): Promise<ProposalItem> {
+async function rebase(context: Context<ProposalsApp>, id: string): Promise<ProposalItem> {
   const { app } = context;
   const row = await findProposal(app, id);
   refuseClosed(row, undefined);

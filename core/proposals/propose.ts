@@ -1,5 +1,5 @@
-import type { WithSources } from '#core/sources/source-pool.ts';
-import type { WithOverlays } from '#core/proposals/overlays.ts';
+import type { DeployApp } from '#core/deploy/app.ts';
+import type { ProposalsApp } from './overlays.ts';
 import type { Platform } from '#core/platform/platform.ts';
 import { and, eq, gte, lt } from 'drizzle-orm';
 import type { OperationName } from '#core/contract/index.ts';
@@ -48,7 +48,7 @@ export function isForProposal({ actor, proposal, replay }: Context, { access }: 
 
 /** What a token that proposes gets for an operation: the answer as if it had happened, and nothing has but the proposal. */
 export async function propose(
-  context: Context<WithSources & WithOverlays>,
+  context: Context<ProposalsApp>,
   name: OperationName,
   definition: Operation,
   given: Given,
@@ -124,8 +124,8 @@ async function gathering(app: Platform, author: ProposalAuthor): Promise<Proposa
 }
 
 interface Adding {
-  readonly context: Context;
-  readonly door: Door;
+  readonly context: Context<ProposalsApp>;
+  readonly door: Door<DeployApp>;
   readonly call: Call;
   readonly author: ProposalAuthor;
   /** Null: a new one begins. */

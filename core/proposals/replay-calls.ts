@@ -1,4 +1,4 @@
-import type { ProposalsApp } from '#core/proposals/app.ts';
+import type { ProposalsApp } from './overlays.ts';
 import type { Input } from '#core/contract/index.ts';
 import { subjectOf } from '#core/contract/entities.ts';
 import type { Replay } from '#core/contract/deploy/replay.ts';

@@ -1,10 +1,7 @@
-import type { ProposalsApp } from '#core/proposals/app.ts';
-import type { WithSources } from '#core/sources/source-pool.ts';
-import type { WithOverlays } from '#core/proposals/overlays.ts';
+import type { DeployApp } from '#core/deploy/app.ts';
+import type { ProposalsApp } from './overlays.ts';
 import type { Platform } from '#core/platform/platform.ts';
 import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
-import type { WithHosts } from '#core/hosts/host-registry.ts';
-import type { WithLint } from '#core/definitions/lint/lint-index.ts';
 import { inArray } from 'drizzle-orm';
 import type { TestResult } from '#core/contract/definitions/tests.ts';
 import type { ProposalFinding, Reviewed } from '#core/contract/proposals.ts';
@@ -37,7 +34,7 @@ type Tried = 'reading' | 'all' | 'none';
 /** What a proposal would change now, with what gates and tests say. Worked out again when it or the configuration changed. */
 export async function reviewOf(
   context: Context<ProposalsApp>,
-  door: Door,
+  door: Door<DeployApp>,
   row: ProposalRow,
   operations: readonly OperationRow[],
   tried: 'reading' | 'all' = 'reading',
@@ -59,18 +56,14 @@ export async function reviewOf(
 /** The same as it was seen last, else without asking gates and tests. */
 export async function lastReviewOf(
   context: Context<ProposalsApp>,
-  door: Door,
+  door: Door<DeployApp>,
   row: ProposalRow,
   operations: readonly OperationRow[],
 ): Promise<Review> {
   return (await knownReview(context, row, 'reading')) ?? reviewed(context, door, row, operations, 'none');
 }
 
-async function knownReview(
-  context: Context<WithSources & WithOverlays>,
-  row: ProposalRow,
-  tried: Tried,
-): Promise<Review | undefined> {
+async function knownReview(context: Context<ProposalsApp>, row: ProposalRow, tried: Tried): Promise<Review | undefined> {
   const { reviews } = context.app.overlays;
   return reviews.get(await keyOf(context, row, 'all')) ?? reviews.get(await keyOf(context, row, tried));
 }
@@ -81,7 +74,7 @@ const keyOf = async ({ app, actor }: Context, { id, version }: ProposalRow, trie
 
 async function reviewed(
   context: Context<ProposalsApp>,
-  door: Door,
+  door: Door<DeployApp>,
   row: ProposalRow,
   operations: readonly OperationRow[],
   tried: Tried,
@@ -169,7 +162,7 @@ export const withoutFindings = <T extends Reviewed>(seen: T): T => ({
 const OF_INSTALLATION: readonly string[] = ['access', 'sign-in', 'exposure', 'listener', 'credentials'];
 
 async function findingsOf(
-  context: Context<WithSources & WithHosts & WithLint>,
+  context: Context<ProposalsApp>,
   { app }: Overlay,
   candidate: Candidate,
   active: StoredSnapshot,

@@ -61,12 +61,12 @@ interface Kind<T extends Table> {
 /** How records with a version are read and written: optimistic lock, unique names and history are here. */
 export function createVersioned<T extends Table>({ table: name, entity_type, label, toRecord = (_, row) => row }: Kind<T>) {
   // What is read here, every one of these tables has; the row's own type is restored where it leaves.
-  const tableOf = ({ app }: Pick<Context, 'app'>): Schema['tools'] => app.store.tables[name] as unknown as Schema['tools'];
+  const tableOf = ({ app }: { readonly app: Platform }): Schema['tools'] => app.store.tables[name] as unknown as Schema['tools'];
   const missing = () => new AppError('not_found', `There is no ${label} with this id.`);
   const recorded = (context: Context, row: Row<T>) => ({ ...toRecord(context, row) });
   const subjectOf = ({ id, name }: Row<T>) => ({ entity_type, entity_id: id, entity_name: name });
 
-  const get = async ({ app }: Pick<Context, 'app'>, id: string, tx: Db = app.store.db): Promise<Row<T>> => {
+  const get = async ({ app }: { readonly app: Platform }, id: string, tx: Db = app.store.db): Promise<Row<T>> => {
     const table = tableOf({ app });
     const [row] = await tx.select().from(table).where(eq(table.id, id)).limit(1);
     if (row === undefined) throw missing();
@@ -75,7 +75,7 @@ export function createVersioned<T extends Table>({ table: name, entity_type, lab
 
   /** Those that are stored, by id. */
   const getAll = async (
-    { app }: Pick<Context, 'app'>,
+    { app }: { readonly app: Platform },
     ids: readonly string[],
     tx: Db = app.store.db,
   ): Promise<ReadonlyMap<string, Row<T>>> => {

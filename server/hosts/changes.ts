@@ -1,6 +1,7 @@
 import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import type { Hono } from 'hono';
-import { type Announcement, onAnnounced } from '#core/platform/announcements.ts';
+import type { Announcement } from '#core/contract/announcements.ts';
+import { onAnnounced } from '#core/platform/announcements.ts';
 import { AppError } from '#core/errors.ts';
 import { isSessionLive } from '#core/identity/sessions.ts';
 import type { Actor } from '#core/context/context.ts';

@@ -103,7 +103,7 @@ function keepCookie(app: ControlPlane, c: Edge, name: string, value: string): vo
   });
 }
 
-async function contextOf(app: ControlPlane, c: Edge): Promise<HandlerContext> {
+async function contextOf(app: ControlPlane, c: Edge): Promise<HandlerContext<ControlPlane>> {
   return {
     app,
     actor: await sessionActor(app, c),

@@ -41,7 +41,10 @@ export interface RequestOptions {
 
 const SECRET = 'k'.repeat(16) + '0123456789abcdefg';
 
-export interface TestAppOptions extends Pick<ControlPlaneOptions, 'password_work' | 'fetch_document' | 'waits' | 'writes_projects'> {
+export interface TestAppOptions extends Pick<
+  ControlPlaneOptions,
+  'password_work' | 'fetch_document' | 'waits' | 'writes_projects'
+> {
   /** Instead of the store of this run. */
   readonly metadata?: Dialect;
 }

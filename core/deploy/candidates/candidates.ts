@@ -164,7 +164,7 @@ async function remove(
 }
 
 /** Candidates end at their time, and with the credential or the rights of who made them. @returns a function that ends it. */
-export function keepExpiringCandidates(app: Platform & WithDeployLock & WithHosts & WithSnapshots): () => void {
+export function keepExpiringCandidates(app: WithSources & WithDeployLock & WithHosts & WithSnapshots): () => void {
   const work = async (): Promise<void> => {
     if ((await ended(app)).length === 0) return;
     await inTurn(app, async () => {
@@ -174,7 +174,7 @@ export function keepExpiringCandidates(app: Platform & WithDeployLock & WithHost
   return runEvery(app, { every_ms: LOOK_MS, what: 'removing expired candidates', work, at_once: true, wake: 'identity' });
 }
 
-async function removeExpired(app: Platform & WithSnapshots): Promise<boolean> {
+async function removeExpired(app: WithSources & WithSnapshots): Promise<boolean> {
   const context = { ...BY_ITSELF, app };
   const over = await ended(app);
   for (const head of over) await remove(context, head);

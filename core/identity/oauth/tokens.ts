@@ -85,7 +85,11 @@ export async function answerTokenRequest(
 
 interface Step {
   readonly name: 'token' | 'refresh';
-  readonly answer: (context: Context, client: Client, form: URLSearchParams) => Promise<TokenAnswer>;
+  readonly answer: (
+    context: Context<WithSources & WithHosts & WithSnapshots>,
+    client: Client,
+    form: URLSearchParams,
+  ) => Promise<TokenAnswer>;
 }
 const GRANTS: Readonly<Record<string, Step>> = {
   authorization_code: { name: 'token', answer: byCode },

@@ -1,4 +1,8 @@
-import type { Platform } from '#core/platform/platform.ts';
+import type { WithLint } from '#core/definitions/lint/lint-index.ts';
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
+import type { WithWorkingCopy } from '#core/versions/working-copy.ts';
+import type { WithInsights } from './usage-of-period.ts';
 import { createHash } from 'node:crypto';
 import type { Insight } from '#core/contract/observe/insights.ts';
 import { INSIGHT_RULES, type InsightRuleName } from '#core/contract/observe/insight-rules.ts';
@@ -20,12 +24,15 @@ export interface Found extends Omit<Insight, 'id' | 'rule' | 'severity' | 'other
   };
 }
 
+/** What functions of this room work with. */
+export type InsightsApp = WithSources & WithInsights & WithLint & WithSnapshots & WithWorkingCopy;
+
 /** One thing that is looked for in the use of the server. A rule is one file and its line in `index.ts`. */
 export interface InsightRule {
   readonly name: InsightRuleName;
   /** What it finds is over once its tool has answered often enough since: a database can be repaired without a deploy. */
   readonly passes?: true;
-  find(app: Platform, observed: Observed): Promise<readonly Found[]> | readonly Found[];
+  find(app: InsightsApp, observed: Observed): Promise<readonly Found[]> | readonly Found[];
 }
 
 export function toInsight(rule: InsightRuleName, { about = '', evidence, fix, ...found }: Found): Insight {

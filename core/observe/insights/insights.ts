@@ -2,8 +2,7 @@ import type { WithSources } from '#core/sources/source-pool.ts';
 import type { WithLint } from '#core/definitions/lint/lint-index.ts';
 import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
 import type { WithWorkingCopy } from '#core/versions/working-copy.ts';
-import type { ObserveInsightsApp } from '#core/observe/insights/app.ts';
-import type { Platform } from '#core/platform/platform.ts';
+import type { InsightsApp } from './insight.ts';
 import { rankTools } from '#core/definitions/lint/lint-index.ts';
 import { invalidField } from '#core/errors.ts';
 import type { Handlers } from '#core/context/context.ts';
@@ -45,7 +44,7 @@ export const findHandlers: Pick<Handlers<WithSources & WithLint & WithSnapshots 
 
 const quoted = (word: string): string => `“${word}”`;
 
-export const insightHandlers: Pick<Handlers<ObserveInsightsApp>, 'insights.list'> = {
+export const insightHandlers: Pick<Handlers<InsightsApp>, 'insights.list'> = {
   'insights.list': async ({ app, actor }, { period, rule, skip, limit }) => {
     const observed = { ...(await observe(app, period)), actor };
     const names = rule === undefined ? INSIGHT_RULE_NAMES : [rule];
@@ -60,7 +59,7 @@ export const insightHandlers: Pick<Handlers<ObserveInsightsApp>, 'insights.list'
 /** Findings of a rule that are looked at once more: those that happened most often. */
 const MOST_CHECKED = 50;
 
-async function stillTrue(app: Platform, observed: Observed, rule: InsightRule): Promise<readonly Found[]> {
+async function stillTrue(app: InsightsApp, observed: Observed, rule: InsightRule): Promise<readonly Found[]> {
   const found = await rule.find(app, observed);
   if (rule.passes === undefined) return found;
   const sorted = found.toSorted((a, b) => b.evidence.count - a.evidence.count);

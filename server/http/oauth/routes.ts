@@ -144,7 +144,7 @@ function parsedOrNull(text: string): unknown {
   }
 }
 
-const contextOf = (app: ControlPlane, c: Edge): CallContext => ({
+const contextOf = (app: ControlPlane, c: Edge): CallContext<ControlPlane> => ({
   app,
   actor: null,
   ip: callerAddress(app, c),

@@ -1,3 +1,4 @@
+import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
@@ -121,7 +122,7 @@ test('after any changes, through any server, lint finds what a server finds that
       expect(status).not.toBe(500);
       if (status >= 200 && status < 300) done.set(one.do, (done.get(one.do) ?? 0) + 1);
       const app = { ...first.app, lint: createLintIndex(), working_copy: createWorkingCopyHolder() };
-      const fresh = await lintHandlers['lint.list']({ app } as Context, { skip: 0, limit: 500 });
+      const fresh = await lintHandlers['lint.list']({ app } as Context<ControlPlane>, { skip: 0, limit: 500 });
       for (const t of all) expect([one.do, await t.call('lint.list', { limit: 500 })]).toEqual([one.do, { ...fresh }]);
       for (const { rule } of fresh.items) rules.add(rule);
     }

@@ -20,7 +20,8 @@ const CALL: Call = {
   user_agent: null,
   request_id: 'overlays',
 };
-const propose = (on: ControlPlane, name: string) => run(on, 'tools.create', ordersTool(shop.connection_id, { name }) as never, CALL);
+const propose = (on: ControlPlane, name: string) =>
+  run(on, 'tools.create', ordersTool(shop.connection_id, { name }) as never, CALL);
 
 test('an operation that could not be stored is in the proposal once it is sent again', async () => {
   const first = await propose(app, 'first');

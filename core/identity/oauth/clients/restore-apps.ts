@@ -1,3 +1,5 @@
+import type { WithHosts } from '#core/hosts/host-registry.ts';
+import type { WithSources } from '#core/sources/source-pool.ts';
 import type { Undoable } from '#core/records/restorable.ts';
 import { AppError } from '#core/errors.ts';
 import { isAdministrator } from '#core/context/roles.ts';
@@ -24,7 +26,7 @@ function refuseTokens({ actor }: Context): void {
 }
 
 /** What a rollback needs of OAuth apps. Grants that a deletion ended stay ended. */
-export const oauthAppUndo: Undoable = {
+export const oauthAppUndo: Undoable<WithSources & WithHosts> = {
   entity_type: 'oauth_app',
   noun: {
     getAll: appsById,
