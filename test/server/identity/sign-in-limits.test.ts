@@ -6,6 +6,7 @@ import { createRedisKv } from '#core/cluster/redis.ts';
 import { createHttp } from '#server/http/http.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { reachable, redisUrl } from '#test/support/databases.ts';
+import { until } from '#test/support/until.ts';
 
 const account = { username: 'ada', password: 'correct horse' };
 const PROXY = { SVC_TRUSTED_PROXIES: '192.0.2.1' };
@@ -96,7 +97,13 @@ test.skipIf(!reachable.redis)('an address that has used up its attempts adds no 
     return (await http.fetch(request, { address: '192.0.2.1' })).status;
   };
   try {
-    const keys = () => redis.keys(`${namespaceOf(space)}login:*`);
+    const stored = (name: string) => redis.keys(`${namespaceOf(space)}${name}`);
+    const keys = () => stored('login:*');
+    // Until its first connection a server counts in memory.
+    await until(async () => {
+      await kv.set('connected', '1');
+      return (await stored('connected')).length === 1;
+    });
     const statuses = await Promise.all(Array.from({ length: 60 }, (_, n) => attempt(n)));
     expect(statuses.filter((status) => status === 401)).toHaveLength(20);
     expect(await keys()).toHaveLength(1 + 20 + 20);
