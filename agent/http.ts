@@ -3,7 +3,7 @@ import { readText } from '#core/edge/body.ts';
 import type { Network } from '#core/process/env/settings.ts';
 import { AppError } from '#core/errors.ts';
 import type { Log } from '#core/process/log.ts';
-import { askedHost, askedOrigin, createAddresses } from '#core/edge/asked-address.ts';
+import { requestedHost, requestedOrigin, createAddresses } from '#core/edge/asked-address.ts';
 import { clientAddress, forwardedScheme } from '#core/edge/client-address.ts';
 import { preflight, setCors } from '#core/edge/cors.ts';
 import { refuseRegistration, REGISTER_PATH } from '#core/edge/registration.ts';
@@ -89,12 +89,12 @@ export function createAgent(options: AgentOptions): AgentFetch {
     const client_address = proxied
       ? request.headers.get('x-client-address')
       : clientAddress(address, request.headers.get('x-forwarded-for'), options.trusted_proxies);
-    const origin = askedOrigin(request.headers, proxied, address, options.trusted_proxies);
+    const origin = requestedOrigin(request.headers, proxied, address, options.trusted_proxies);
     const scheme = forwardedScheme(address, request.headers.get('x-forwarded-proto'), options.trusted_proxies);
     let page: string | null = null;
     let response: Response;
     try {
-      const host = askedHost(request.headers, address, options.trusted_proxies) ?? new URL(request.url).host;
+      const host = requestedHost(request.headers, address, options.trusted_proxies) ?? new URL(request.url).host;
       if (!proxied) page = await enter(request, host, link, allowed_hosts, scheme === 'https');
       const asks = request.method === 'OPTIONS' && page !== null;
       response = asks

@@ -4,14 +4,14 @@ import { withWholeEvents } from '#core/lib/text/wire-text.ts';
 import { AppError } from '#core/errors.ts';
 import type { Log } from '#core/process/log.ts';
 import { PRODUCT_NAME, PRODUCT_VERSION } from '#core/process/version.ts';
-import { createMarks, type Mark } from './tools/marked-answers.ts';
+import { createMarks, type GuardMark } from './tools/marked-answers.ts';
 import { listingFor, mayPropose, PROPOSING, takeProposal, withoutProposal } from './tools/proposing.ts';
 import { refuse, sentence } from './tools/input-faults.ts';
 import type { Caller, ServerLink } from './server-link.ts';
 import { INSTRUCTIONS } from './tools/texts.ts';
 import { type AgentTool, agentTools, type Tally, toInput, undeclaredIn } from './tools/tools.ts';
 
-type Outcome = { readonly output: Record<string, unknown> } | { readonly failed: string };
+type ToolCallResult = { readonly output: Record<string, unknown> } | { readonly failed: string };
 
 interface Identity {
   readonly id: string;
@@ -23,7 +23,7 @@ interface Identity {
 export function createMcp(link: ServerLink, log: Log, tally: Tally) {
   const tools = agentTools();
   const marks = createMarks([...tools.keys()]);
-  const marksOf = async (answer: unknown): Promise<Mark[]> => {
+  const marksOf = async (answer: unknown): Promise<GuardMark[]> => {
     const { guard } = await link.settings();
     return guard === null ? [] : marks(answer, guard);
   };
@@ -79,7 +79,7 @@ async function callTool(
   given: Readonly<Record<string, unknown>>,
   signal: AbortSignal,
   log: Log,
-): Promise<Outcome> {
+): Promise<ToolCallResult> {
   try {
     const { own, proposal } = takeProposal(tool, given, caller.scopes);
     const input = toInput(tool, own);
@@ -100,9 +100,9 @@ async function callTool(
 
 /** Suspicious text that others wrote is named before a model reads it, and stays as it is. */
 async function toResult(
-  outcome: Outcome,
+  outcome: ToolCallResult,
   ignored: readonly string[],
-  marksOf: (answer: unknown) => Promise<Mark[]>,
+  marksOf: (answer: unknown) => Promise<GuardMark[]>,
 ): Promise<CallToolResult> {
   const failed = 'failed' in outcome;
   const found = await marksOf(failed ? { message: outcome.failed } : outcome.output).catch((error: unknown) => {

@@ -1,4 +1,4 @@
-import { type Call, createClient } from '#core/client/client.ts';
+import { type CallOperation, createClient } from '#core/client/client.ts';
 import type { AgentLine, AgentSettings } from '#core/contract/identity/agent-channel.ts';
 import type { Proposal } from './tools/proposing.ts';
 import { AppError, type ErrorCode } from '#core/errors.ts';
@@ -22,7 +22,7 @@ export interface ServerLink {
   /** Lines of the agent's own log. */
   lines(lines: readonly AgentLine[]): Promise<void>;
   /** The REST API as this caller. @param proposal what a call that proposes says of its proposal. */
-  as(caller: Caller, proposal?: Proposal): Call;
+  as(caller: Caller, proposal?: Proposal): CallOperation;
 }
 
 export interface LinkOptions {

@@ -5,11 +5,11 @@ import type { Sessions } from './requests/sessions.ts';
 import type { Streams } from './dispatch/streams.ts';
 import { changesBetween } from './registry/changes.ts';
 import type { Samples } from './call/samples.ts';
-import type { Serving } from './dispatch/serving.ts';
+import type { ServingState } from './dispatch/serving.ts';
 import type { Viewer, Views } from './registry/views.ts';
 
 interface DismissalOptions {
-  readonly serving: Pick<Serving, 'held' | 'seenBy'>;
+  readonly serving: Pick<ServingState, 'held' | 'seenBy'>;
   readonly auth: Pick<Auth, 'holds' | 'rights'>;
   readonly candidates: Pick<CandidateAuth, 'holds'>;
   readonly sessions: Sessions;

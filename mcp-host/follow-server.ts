@@ -4,7 +4,7 @@ import { AppError } from '#core/errors.ts';
 import type { Log } from '#core/process/log.ts';
 import type { Decisions } from './call/confirmation/decisions.ts';
 import type { RunningCalls } from './requests/running-calls.ts';
-import type { Beside } from './control/beside.ts';
+import type { SideSnapshots } from './control/beside.ts';
 import type { Replays } from './replay/replay.ts';
 import type { Control, ControlEvent, ListenEvent } from './control/control.ts';
 import type { HostNames } from './control/host-names.ts';
@@ -53,7 +53,7 @@ export interface Followers {
   readonly snapshots: SnapshotTaker;
   readonly names: HostNames;
   readonly listener: Listener;
-  readonly beside: Pick<Beside, 'use'>;
+  readonly beside: Pick<SideSnapshots, 'use'>;
   readonly acknowledge: (answer: Acknowledgement) => void;
   readonly useTokens: (tokens: readonly LiveToken[]) => Promise<void>;
   readonly useIdentity: (list: IdentityList) => Promise<void>;

@@ -8,7 +8,7 @@ import type { Observe } from './requests/request-record.ts';
 import type { RateLimits } from '#mcp-host/limits/rate-limit.ts';
 import type { Sessions } from './requests/sessions.ts';
 import type { Streams } from './dispatch/streams.ts';
-import type { Serving } from './dispatch/serving.ts';
+import type { ServingState } from './dispatch/serving.ts';
 import type { Control } from './control/control.ts';
 import type { Registry } from './registry/registry.ts';
 import type { Sources } from './connections/connection-pools.ts';
@@ -44,7 +44,7 @@ export interface ObservationOptions {
   readonly redis: RedisLimits | null;
   readonly sessions: Sessions;
   readonly streams: Streams;
-  readonly serving: Serving;
+  readonly serving: ServingState;
   readonly auth: Auth;
 }
 

@@ -1,7 +1,7 @@
 import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import type { RawInput } from '#core/contract/index.ts';
 import { run } from '#core/control-plane/run.ts';
-import { systemCall } from '#core/context/context.ts';
+import { systemRequest } from '#core/context/context.ts';
 import { newestVersion } from '#core/versions/stored-snapshots.ts';
 import { engineOf, FOLDER_TYPE } from '#core/engines/index.ts';
 import type { Column } from '#core/lib/sql/result.ts';
@@ -22,14 +22,14 @@ export async function createDemo(app: ControlPlane): Promise<boolean> {
   // A demo whose first deploy was refused is deployed at the next start.
   if (existing.length > 0)
     return existing.every(({ name }) => name === SHOP || name === SPREADSHEETS) && (await newestVersion(app)) === 0;
-  await run(app, 'config.update', { host: '127.0.0.1' }, systemCall('demo'));
+  await run(app, 'config.update', { host: '127.0.0.1' }, systemRequest('demo'));
   await createShopDemo(app);
   await createSpreadsheets(app);
   return true;
 }
 
 export const deployDemo = (app: ControlPlane) =>
-  run(knowingSpreadsheets(app), 'deploy.run', { note: 'The demo' }, systemCall('demo'));
+  run(knowingSpreadsheets(app), 'deploy.run', { note: 'The demo' }, systemRequest('demo'));
 
 /** The same app, which need not ask DuckDB about the spreadsheets: its program starts with the first call, not with the product. */
 function knowingSpreadsheets(app: ControlPlane): ControlPlane {
@@ -44,7 +44,7 @@ function knowingSpreadsheets(app: ControlPlane): ControlPlane {
 
 async function createShopDemo(app: ControlPlane): Promise<void> {
   createShop(app.env.SVC_SQLITE_DIR);
-  const call = systemCall('demo');
+  const call = systemRequest('demo');
   const { id } = await run(app, 'connections.create', { name: SHOP, db_type: 'sqlite', database: SHOP_FILE }, call);
   for (const tool of SHOP_TOOLS) await run(app, 'tools.create', { ...tool, connection_id: id }, call);
   for (const resource of RESOURCES) await run(app, 'resources.create', { ...resource, connection_id: id }, call);
@@ -54,7 +54,7 @@ async function createShopDemo(app: ControlPlane): Promise<void> {
 async function createSpreadsheets(app: ControlPlane): Promise<void> {
   if ((await engineOf(FOLDER_TYPE).isInstalled?.()) === false) return;
   createSampleFiles(app.env.SVC_SQLITE_DIR);
-  const call = systemCall('demo');
+  const call = systemRequest('demo');
   const folder = { name: SPREADSHEETS, db_type: FOLDER_TYPE, database: SAMPLE_FOLDER, read_only: true };
   const { id } = await run(app, 'connections.create', folder, call);
   await run(knowingSpreadsheets(app), 'tools.create', { ...EXPENSES, connection_id: id }, call);

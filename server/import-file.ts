@@ -4,7 +4,7 @@ import type { RawInput } from '#core/contract/index.ts';
 import { EnvError } from '#core/process/env.ts';
 import { AppError } from '#core/errors.ts';
 import { run } from '#core/control-plane/run.ts';
-import { systemCall } from '#core/context/context.ts';
+import { systemRequest } from '#core/context/context.ts';
 
 /** Applies the export that `SVC_IMPORT_FILE` names: what exists stays. Throws EnvError with every fault of the file. */
 export async function importFile(app: ControlPlane): Promise<void> {
@@ -28,7 +28,7 @@ export async function importFile(app: ControlPlane): Promise<void> {
 }
 
 const importOnce = (app: ControlPlane, input: RawInput<'transfer.import'>) =>
-  run(app, 'transfer.import', { ...input, mode: 'merge', dry_run: false, include_server_config: false }, systemCall('start'));
+  run(app, 'transfer.import', { ...input, mode: 'merge', dry_run: false, include_server_config: false }, systemRequest('start'));
 
 async function readExport(file: string): Promise<RawInput<'transfer.import'>> {
   const text = await readFile(file, 'utf8').catch(() => {

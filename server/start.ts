@@ -24,11 +24,11 @@ import { followDecisions } from '#core/identity/oauth/confirmations.ts';
 import { followReplays } from '#core/deploy/replay-calls.ts';
 import { followNames } from '#core/hosts/host-names.ts';
 import { keepDroppingIdle } from '#core/proposals/overlays.ts';
-import { followTokens, tellTokenUses } from '#core/identity/mcp-tokens.ts';
+import { followTokens, pushTokenUses } from '#core/identity/mcp-tokens.ts';
 import { keepSigningKeys } from '#core/identity/oauth/keys.ts';
 import { followIdentity } from '#core/identity/oauth/published.ts';
 import { shareHosts } from '#core/hosts/shared-hosts.ts';
-import { keepForgetting } from '#core/control-plane/retention.ts';
+import { startRetention } from '#core/control-plane/retention.ts';
 import { watchCalls } from '#core/observe/notices/watch-calls.ts';
 import { watchHosts } from '#core/observe/notices/watch-hosts.ts';
 import { keepSendingNotices } from '#core/observe/notices/send.ts';
@@ -90,11 +90,11 @@ export async function startServer(env: Env, log: Log, options: StartOptions = {}
   https.start(listening);
   const chores = [
     endSharing,
-    keepForgetting(app),
+    startRetention(app),
     keepCheckingDrift(app),
     keepCollectingOauth(app),
     followTokens(app),
-    tellTokenUses(app),
+    pushTokenUses(app),
     keepSigningKeys(app),
     followIdentity(app),
     followDeployments(app),

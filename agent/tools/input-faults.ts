@@ -5,10 +5,14 @@ import { type AppError, misspelt } from '#core/errors.ts';
 import { undeclaredFaults } from '#core/lib/text/undeclared-arguments.ts';
 import { type AgentTool, undeclaredIn } from './tools.ts';
 
-type Given = Readonly<Record<string, unknown>>;
+type ToolInput = Readonly<Record<string, unknown>>;
 
 /** What cannot be asked of the server: its address would be another one, or an argument would take the place of another. */
-export function refuse(tool: AgentTool, given: Given, input: Given): { code: 'invalid' | 'not_found'; text: string } | null {
+export function refuse(
+  tool: AgentTool,
+  given: ToolInput,
+  input: ToolInput,
+): { code: 'invalid' | 'not_found'; text: string } | null {
   const { id_argument } = tool;
   const missing = tool.arguments.filter((field) => given[field] === undefined);
   const required = missing.filter((field) => tool.listing.inputSchema.required.includes(field));

@@ -3,14 +3,14 @@ import type { AgentSettings } from '#core/contract/identity/agent-channel.ts';
 import type { Guard, GuardField } from '#core/lib/prompt-guard/guard.ts';
 
 /** A place of an answer whose text reads like an instruction to a model. The text itself stays as it is. */
-export interface Mark {
+export interface GuardMark {
   /** Dotted path such as `rows.3.note`; a key that is no plain name, or suspicious itself, is `*`. */
   readonly field: string;
   readonly rules: readonly string[];
   readonly message: string;
 }
 type GuardSettings = NonNullable<AgentSettings['guard']>;
-export type Marks = (answer: unknown, settings: GuardSettings) => Promise<Mark[]>;
+export type MarkAnswer = (answer: unknown, settings: GuardSettings) => Promise<GuardMark[]>;
 
 interface Guarding {
   readonly guard: Guard;
@@ -38,7 +38,7 @@ const KIND_OF: Readonly<Record<string, GuardField['kind']>> = {
 };
 
 /** @param tool_names the agent's own tools: text that gives orders about one of them is suspicious. */
-export function createMarks(tool_names: readonly string[]): Marks {
+export function createMarks(tool_names: readonly string[]): MarkAnswer {
   const guards = new Map<string, Guarding>();
   /** Making a guard takes some 90 ms and 25 MB, so it is made for the first answer and kept until the settings change. */
   async function guardOf({ threshold, allow }: GuardSettings): Promise<Guarding> {
@@ -101,8 +101,8 @@ const withoutNames = (text: string, rules: ReadonlySet<string>): string =>
   text.replace(/\b[a-z_]+\.[a-z_]+/g, (name) => (rules.has(name) ? '' : name));
 
 /** Where a value is in the answer. */
-interface Place {
-  readonly within: Place | null;
+interface JsonPath {
+  readonly within: JsonPath | null;
   readonly key: string;
 }
 
@@ -110,9 +110,9 @@ interface Place {
 const SHOWN_KEY = /^[\w-]{1,64}$/;
 const LONGEST_PATH = 300;
 
-function pathOf(place: Place, suspects: ReadonlySet<string>): string {
+function pathOf(place: JsonPath, suspects: ReadonlySet<string>): string {
   const keys: string[] = [];
-  for (let at: Place | null = place; at !== null; at = at.within) {
+  for (let at: JsonPath | null = place; at !== null; at = at.within) {
     keys.push(SHOWN_KEY.test(at.key) && !suspects.has(at.key) ? at.key : '*');
   }
   const path = keys.toReversed().join('.');
@@ -121,7 +121,7 @@ function pathOf(place: Place, suspects: ReadonlySet<string>): string {
 
 interface Text {
   /** Those of a value; of a key, the first object that has it. */
-  readonly places: Place[];
+  readonly places: JsonPath[];
   /** Null: it is a value. */
   readonly key: string | null;
 }
@@ -130,7 +130,7 @@ interface Readable {
   /** Each text once; `field` is its number in `texts`. */
   readonly fields: GuardField[];
   readonly texts: readonly Text[];
-  readonly unread: Place | null;
+  readonly unread: JsonPath | null;
 }
 
 function readable(answer: unknown): Readable {
@@ -138,8 +138,8 @@ function readable(answer: unknown): Readable {
   const texts: Text[] = [];
   const known = new Map<string, Text>();
   let size = 0;
-  let unread: Place | null = null;
-  const add = (text: string, kind: GuardField['kind'], place: Place, key: string | null): void => {
+  let unread: JsonPath | null = null;
+  const add = (text: string, kind: GuardField['kind'], place: JsonPath, key: string | null): void => {
     if (text.length < SHORTEST || PLAIN.test(text)) return;
     const name = `${key === null ? kind : 'key'} ${text}`;
     const same = known.get(name);
@@ -156,7 +156,7 @@ function readable(answer: unknown): Readable {
       fields.push({ field, text: text.slice(at, at + STRETCH), kind });
     }
   };
-  const walk = (value: unknown, place: Place | null, kind: GuardField['kind'], depth: number): void => {
+  const walk = (value: unknown, place: JsonPath | null, kind: GuardField['kind'], depth: number): void => {
     if (unread !== null) return;
     const here = place ?? { within: null, key: '' };
     if (typeof value === 'string') return add(value, kind, here, null);

@@ -10,7 +10,7 @@ export interface Proposal {
   readonly note: string | null;
 }
 
-type Given = Readonly<Record<string, unknown>>;
+type ToolInput = Readonly<Record<string, unknown>>;
 
 /** Arguments that the tools of a token with the scope `propose` have beside their own. */
 export const PROPOSAL_ID = 'proposal_id';
@@ -55,7 +55,7 @@ export function listingFor(tool: AgentTool, scopes: readonly string[]): AgentToo
 }
 
 /** The arguments without what is said of a proposal. For other tokens these names are like any that no tool has. */
-export function withoutProposal(tool: AgentTool, given: Given, scopes: readonly string[]): Given {
+export function withoutProposal(tool: AgentTool, given: ToolInput, scopes: readonly string[]): ToolInput {
   if (!mayPropose(scopes) || tool.arguments.includes(PROPOSAL_ID)) return given;
   const { [PROPOSAL_ID]: _, [PROPOSAL_NOTE]: _note, ...own } = given;
   return own;
@@ -68,9 +68,9 @@ const NO_PROPOSALS = `This token does not propose: its changes are stored at onc
 
 export function takeProposal(
   tool: AgentTool,
-  given: Given,
+  given: ToolInput,
   scopes: readonly string[],
-): { readonly own: Given; readonly proposal: Proposal } {
+): { readonly own: ToolInput; readonly proposal: Proposal } {
   if (
     !mayPropose(scopes) &&
     !tool.arguments.includes(PROPOSAL_ID) &&

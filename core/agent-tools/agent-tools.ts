@@ -15,7 +15,7 @@ import { writeAll } from '#core/records/batch.ts';
 import { checkUpdate, configHandlers } from '#core/server-config/server-config.ts';
 import { readSettings } from '#core/settings/settings.ts';
 import { type Entities, flowHandlers } from './flow.ts';
-import { KIND_OF } from '#core/definitions/kinds.ts';
+import { ENTITY_SERVICES } from '#core/definitions/kinds.ts';
 import { checkVersion, retryOnConflict } from '#core/records/versioned.ts';
 import { deletedBeside } from '#core/records/history.ts';
 import type { EntityType } from '#core/contract/history.ts';
@@ -35,8 +35,8 @@ type AgentOnly = Exclude<Extract<keyof Handlers, `agent.${string}`>, 'agent.crea
 /** Deletes one record of a noun and says what went with it; a dry run does the same and leaves nothing. */
 async function deleteOne(context: Context, kind: EntityKind, id: string, dry_run: boolean): Promise<Deleted> {
   const deleted = await writeAll(context, dry_run, async (inside, tx) => {
-    const row = await KIND_OF[kind].noun.get(inside, id, tx);
-    await KIND_OF[kind].removeAll(inside, tx, [row.id]);
+    const row = await ENTITY_SERVICES[kind].noun.get(inside, id, tx);
+    await ENTITY_SERVICES[kind].removeAll(inside, tx, [row.id]);
     return deletionResult(inside, kind, row, dry_run);
   });
   if (!dry_run) context.app.sources.drop(deleted.id);

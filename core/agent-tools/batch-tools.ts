@@ -9,17 +9,17 @@ import { newId } from '#core/context/context.ts';
 import { tool } from '#core/definitions/tools.ts';
 
 /** A tool that passed every check of a write, and the id that it was checked for. */
-interface Prepared {
+interface CheckedTool {
   readonly id: string;
   readonly checked: Awaited<ReturnType<typeof tool.prepare>>;
 }
-type Fault = { index: number; name: string | null; error: string };
+type ToolFault = { index: number; name: string | null; error: string };
 
 export const batchToolHandlers: Pick<Handlers, 'agent.create_tools_batch'> = {
   'agent.create_tools_batch': async (context, { tools: drafts, atomic }) => {
     const created: Tool[] = [];
-    const errors: Fault[] = [];
-    const ready: { index: number; name: string; prepared: Prepared }[] = [];
+    const errors: ToolFault[] = [];
+    const ready: { index: number; name: string; prepared: CheckedTool }[] = [];
     for (const [index, draft] of drafts.entries()) {
       const name = typeof draft['name'] === 'string' ? draft['name'] : null;
       await noteFault(errors, index, name, async () => {
@@ -43,7 +43,7 @@ export const batchToolHandlers: Pick<Handlers, 'agent.create_tools_batch'> = {
 type Tx = Parameters<Parameters<Context['app']['store']['write']>[0]>[0];
 
 /** What one tool alone would have to pass. A blocked one leaves its trace in the history, as by itself. */
-async function checked(context: Context, draft: Record<string, unknown>): Promise<Prepared> {
+async function checked(context: Context, draft: Record<string, unknown>): Promise<CheckedTool> {
   const allowed = Object.keys(ToolDraft.entries);
   // What a tool that was read has besides is dropped, as when one is created by itself.
   const kept = Object.fromEntries(
@@ -60,7 +60,7 @@ async function checked(context: Context, draft: Record<string, unknown>): Promis
   }
 }
 
-async function store(context: Context, tx: Tx, { id, checked }: Prepared): Promise<Tool> {
+async function store(context: Context, tx: Tx, { id, checked }: CheckedTool): Promise<Tool> {
   const row = await tool.insert(context, tx, checked, id);
   return tool.read(inTransaction(context, tx), row.id);
 }
@@ -68,9 +68,9 @@ async function store(context: Context, tx: Tx, { id, checked }: Prepared): Promi
 /** One transaction: a fault of one leaves nothing of any. */
 async function storeAll(
   context: Context,
-  ready: readonly { index: number; name: string; prepared: Prepared }[],
+  ready: readonly { index: number; name: string; prepared: CheckedTool }[],
   created: Tool[],
-  errors: Fault[],
+  errors: ToolFault[],
 ): Promise<void> {
   let at = ready[0];
   const written = context.replay?.written;
@@ -92,7 +92,7 @@ async function storeAll(
   }
 }
 
-async function noteFault(errors: Fault[], index: number, name: string | null, work: () => Promise<void>): Promise<void> {
+async function noteFault(errors: ToolFault[], index: number, name: string | null, work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (error) {

@@ -11,7 +11,7 @@ export interface ClientOptions {
 }
 
 /** @param file the body of an operation that takes a file. @param request_id under which the server says how far it is. */
-export type Call = <N extends OperationName>(
+export type CallOperation = <N extends OperationName>(
   name: N,
   input: RawInput<N>,
   signal?: AbortSignal,
@@ -20,7 +20,7 @@ export type Call = <N extends OperationName>(
 ) => Promise<Output<N>>;
 
 /** The REST API as typed calls. Faults arrive as AppError with the server's own sentence, code and field errors. */
-export function createClient(options: ClientOptions): Call {
+export function createClient(options: ClientOptions): CallOperation {
   const send = options.fetch ?? ((url, init) => fetch(url, init));
   return async (name, input, signal, file, request_id) => {
     const { method, path, query = [], file: takes_file = false } = routes[name];

@@ -2,7 +2,7 @@ import type { EntityKind } from '#core/contract/entities.ts';
 import type { EntityType, Action } from '#core/contract/history.ts';
 import type { Scope } from '#core/contract/operation.ts';
 import type { Role } from '#core/contract/identity/roles.ts';
-import type { Stored } from '#core/store/entity-table.ts';
+import type { StoredEntity } from '#core/store/entity-table.ts';
 import type { StoredSettings } from '#core/settings/settings.ts';
 import type { ConnectionRow } from '#core/sources/source-pool.ts';
 import type { ProgressNote } from '#core/platform/progress.ts';
@@ -18,7 +18,7 @@ export const newId = ({ app, replay }: Context, kind: EntityKind, values: object
  * Whether what is stored already is no change. An agent calls again where it is not sure that its call arrived, and its tools say that
  * this does nothing; what it proposes is the same whoever tries it. Any other PATCH with a field counts as a version (specification 9).
  */
-export const ignoresRepeats = ({ by_name, replay }: Context): boolean => by_name === true || replay !== undefined;
+export const isIdempotent = ({ by_name, replay }: Context): boolean => by_name === true || replay !== undefined;
 
 /** What an entry is about. */
 export interface Subject {
@@ -47,7 +47,7 @@ export interface Actor {
 }
 
 /** One request, whatever edge it came through. */
-export interface Call {
+export interface RequestContext {
   readonly actor: Actor | null;
   readonly ip: string | null;
   readonly user_agent: string | null;
@@ -64,11 +64,11 @@ export interface Call {
   readonly by_name?: boolean;
   /** The proposal that a token names, and why it proposes this. */
   readonly proposal?: { readonly id: string | null; readonly note: string | null };
-  readonly replay?: Replay;
+  readonly replay?: ProposalRun;
 }
 
 /** An operation of a proposal that is tried, or applied. */
-export interface Replay {
+export interface ProposalRun {
   readonly proposal_id: string;
   readonly author: string;
   /** The id of a new record, the same in every replay. */
@@ -78,7 +78,7 @@ export interface Replay {
 }
 
 /** Several records written as one: an import, a rollback. */
-export interface Change {
+export interface ChangeBatch {
   readonly action: 'import' | 'rollback';
   readonly batch_id: string;
   /** Connections that are about to be stored, by id: what belongs to them is checked against these. */
@@ -93,19 +93,19 @@ export interface Change {
     /** Ids of what is about to be stored. */
     planned?: ReadonlySet<string>;
     /** Records whose names or addresses others take, as they were before they gave them up, by id. */
-    parked?: Map<string, Stored>;
+    parked?: Map<string, StoredEntity>;
     /** That an owner who can sign in remains is checked once, at the end. */
     keeps_owner?: boolean;
   };
 }
 
 /** What a handler gets. */
-export interface Context<A extends Platform = WithSources> extends Call {
+export interface Context<A extends Platform = WithSources> extends RequestContext {
   readonly app: A;
   /** For what runs operations itself. */
-  readonly door?: Door<A>;
+  readonly door?: RunOperations<A>;
   /** What is written belongs to this: history names its action and batch. */
-  readonly change?: Change;
+  readonly change?: ChangeBatch;
 }
 
 export type Handlers<A extends Platform = WithSources> = {
@@ -115,11 +115,11 @@ export type Handlers<A extends Platform = WithSources> = {
 /** The product itself acting: the demo, imports at start. */
 export const SYSTEM: Actor = { type: 'system', id: null, name: 'system', scopes: ['read', 'write', 'deploy'] };
 
-export const systemCall = (request_id: string): Call => ({ actor: SYSTEM, ip: null, user_agent: null, request_id });
+export const systemRequest = (request_id: string): RequestContext => ({ actor: SYSTEM, ip: null, user_agent: null, request_id });
 
 /** How operations are run by an operation. */
-export interface Door<A extends Platform = WithSources> {
-  run<N extends OperationName>(app: A, name: N, input: RawInput<N>, call: Call): Promise<Output<N>>;
+export interface RunOperations<A extends Platform = WithSources> {
+  run<N extends OperationName>(app: A, name: N, input: RawInput<N>, call: RequestContext): Promise<Output<N>>;
   /** Without asking who may: the input was parsed, and its caller was let in before. */
-  perform(app: A, name: OperationName, given: Readonly<Record<string, unknown>>, call: Call): Promise<unknown>;
+  perform(app: A, name: OperationName, given: Readonly<Record<string, unknown>>, call: RequestContext): Promise<unknown>;
 }

@@ -5,7 +5,7 @@ import { TOKEN_SETTINGS } from '#core/contract/settings/config.ts';
 import type { EntityKind } from '#core/contract/entities.ts';
 import { ConnectionDraft, MASK } from '#core/contract/definitions/connections.ts';
 import type { Mask } from '#core/contract/definitions/masks.ts';
-import { type Given, loosened } from '#core/contract/definitions/write-guard.ts';
+import { type WriteGuardFields, loosened } from '#core/contract/definitions/write-guard.ts';
 import { marked, openNames } from '#core/contract/marks.ts';
 import type { EntityType } from '#core/contract/history.ts';
 import { engineOf } from '#core/engines/index.ts';
@@ -63,21 +63,23 @@ function refuseNamed(fields: readonly string[]): void {
 }
 
 /** Refuses a token's, and an editor's, change that lets a stored tool change more rows, or change them with fewer questions. */
-export function refuseLoosened(actor: Actor | null, before: Given | null, after: Given): void {
+export function refuseLoosened(actor: Actor | null, before: WriteGuardFields | null, after: WriteGuardFields): void {
   if (isAdministrator(actor)) return;
   refuseNamed(before === null ? (after.two_step === true ? ['two_step'] : []) : loosened(before, after));
 }
 
 /** The tool that last had a name, as it was then: neither deleting nor renaming it first must be a way round. */
-export async function lastNamed({ app: { store }, actor }: Context, name: string): Promise<Given | null> {
+export async function lastNamed({ app: { store }, actor }: Context, name: string): Promise<WriteGuardFields | null> {
   if (isAdministrator(actor)) return null;
   return (await lastStates(store, 'tool', 'entity_name', [name])).get(name) ?? null;
 }
 
-const ADDRESS = marked(ConnectionDraft.entries, ({ address }) => address === true).map(([name]) => name as keyof Target);
+const ADDRESS = marked(ConnectionDraft.entries, ({ address }) => address === true).map(
+  ([name]) => name as keyof ConnectionTarget,
+);
 
 /** What decides whether rows can be written, and who gets the secrets of a connection. */
-type Target = Pick<
+type ConnectionTarget = Pick<
   ConnectionRow,
   'db_type' | 'host' | 'port' | 'database' | 'username' | 'ssl_ca' | 'ssl_mode' | 'read_only' | 'extra_params'
 > & {
@@ -86,7 +88,7 @@ type Target = Pick<
 };
 
 /** Refuses a token that makes a read-only connection writable, or sends a kept secret to another address: it has to know the secret. */
-export function refuseConnection(actor: Actor | null, before: Target | null, after: Target): void {
+export function refuseConnection(actor: Actor | null, before: ConnectionTarget | null, after: ConnectionTarget): void {
   if (isAdministrator(actor) || before === null) return;
   refuseWritable(before, after);
   const moved = movedFields(before, after);
@@ -96,14 +98,14 @@ export function refuseConnection(actor: Actor | null, before: Target | null, aft
   throw new AppError('secret_required', message, { errors: kept.map((field) => ({ field, message })) });
 }
 
-function refuseWritable(before: Target, after: Target): void {
+function refuseWritable(before: ConnectionTarget, after: ConnectionTarget): void {
   if (!before.read_only || after.read_only) return;
   const message = 'read_only can be turned off only by a signed-in administrator.';
   throw new AppError('admin_only', message, { errors: [{ field: 'read_only', message }] });
 }
 
 /** What the database is told of callers decides who reads which rows. A snapshot leaves out what is not set. */
-function refuseOtherCallers(before: Told, { session_values = [], session_role = null }: Told): void {
+function refuseOtherCallers(before: SessionRules, { session_values = [], session_role = null }: SessionRules): void {
   const fields = [
     ...(canonical(before.session_values ?? []) === canonical(session_values) ? [] : ['session_values']),
     ...(canonical(before.session_role ?? null) === canonical(session_role) ? [] : ['session_role']),
@@ -111,16 +113,16 @@ function refuseOtherCallers(before: Told, { session_values = [], session_role = 
   refuseNamed(fields);
 }
 
-type Told = Pick<FrozenConnection, 'session_values' | 'session_role'>;
+type SessionRules = Pick<FrozenConnection, 'session_values' | 'session_role'>;
 
-function movedFields(before: Target, after: Target): string[] {
+function movedFields(before: ConnectionTarget, after: ConnectionTarget): string[] {
   const moved: string[] = ADDRESS.filter((field) => after[field] !== before[field]);
   // By the engine of now: another `db_type` is another address anyway.
   const over_http = engineOf(after.db_type).over_http === true;
   return trustOf(after, over_http) < trustOf(before, over_http) ? [...moved, 'ssl_mode'] : moved;
 }
 
-const keptSecrets = (before: Target, after: Target): string[] => [
+const keptSecrets = (before: ConnectionTarget, after: ConnectionTarget): string[] => [
   ...(isSealed(after.password) ? ['password'] : []),
   ...(isSealed(after.ssl_key) ? ['ssl_key'] : []),
   ...Object.entries(after.extra_params)
@@ -142,7 +144,12 @@ export async function refuseActivation(context: Context, before: Targets, after:
   await refuseLooserTools(context, before.tools, after.tools);
   const resources = await knownOf<Masked>(context, 'resource', before.resources, after.resources);
   for (const resource of after.resources) refuseUnmasked(resources.get(resource.id) ?? null, resource);
-  const connections = await knownOf<Target & Told>(context, 'connection', before.connections, after.connections);
+  const connections = await knownOf<ConnectionTarget & SessionRules>(
+    context,
+    'connection',
+    before.connections,
+    after.connections,
+  );
   for (const connection of after.connections) {
     const known = connections.get(connection.id);
     if (known === undefined) continue;
@@ -159,7 +166,7 @@ export async function refuseActivation(context: Context, before: Targets, after:
 interface Masked {
   readonly masks?: readonly (Mask | MaskRule)[];
 }
-interface KnownTool extends Given, Masked {
+interface KnownTool extends WriteGuardFields, Masked {
   readonly id: string;
   readonly name: string;
   readonly log_arguments?: unknown;

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { ServerConfigPatch } from './settings/config.ts';
 import { Variable, VariableName } from './settings/setting-values.ts';
 import { type EntityKind, ENTITY_KINDS } from './entities.ts';
-import { Change } from './deploy/deploy.ts';
+import { SnapshotChange } from './deploy/deploy.ts';
 import { Empty, entityFilters, Id, integerBetween, listInput, listOf, Skip, textBetween, Version, Warnings } from './fields.ts';
 import { FlowLayout } from './flow.ts';
 import { Cascaded, HistoryEntry, historyFilters, OF_DEFINITIONS } from './history.ts';
@@ -60,7 +60,7 @@ const VariablesResult = v.object({
 });
 export type VariablesResult = v.InferOutput<typeof VariablesResult>;
 /** A change between what is live and the working copy; the values only where they are asked for. */
-const PendingChange = v.object({ ...Change.entries, values: v.optional(Change.entries.values) });
+const PendingChange = v.object({ ...SnapshotChange.entries, values: v.optional(SnapshotChange.entries.values) });
 /** A model reads what it is given: by default what an entry is about, and the whole only where it is asked for. */
 const historyPage = {
   skip: Skip,

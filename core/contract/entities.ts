@@ -6,9 +6,9 @@ import { TestDraft } from './definitions/tests.ts';
 import { MOST_TOOLSETS, ToolsetDraft } from './definitions/toolsets.ts';
 
 /** What a snapshot is made of, in the order in which it is listed. */
-export const KINDS = ['server', 'connection', 'tool', 'resource', 'prompt', 'toolset'] as const;
+export const LEAF_KINDS = ['server', 'connection', 'tool', 'resource', 'prompt', 'toolset'] as const;
 
-export type Kind = (typeof KINDS)[number];
+export type LeafKind = (typeof LEAF_KINDS)[number];
 
 /**
  * What people write, by the name of one, in the order of writing: what others refer to comes first. Handlers, history, export,

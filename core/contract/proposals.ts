@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { Change } from './deploy/deploy.ts';
+import { SnapshotChange } from './deploy/deploy.ts';
 import { Calls, Replay } from './deploy/replay.ts';
 import { TestResult } from './definitions/tests.ts';
 import { CONFIGURED } from './entities.ts';
@@ -77,7 +77,7 @@ export type StaleRecord = v.InferOutput<typeof StaleRecord>;
 /** What a review shows beside the operations. */
 const reviewed = {
   diff: v.pipe(
-    v.array(Change),
+    v.array(SnapshotChange),
     v.description('What approval changes in the working copy, served or not; secrets are shown as "[redacted]"'),
   ),
   findings: v.array(ProposalFinding),

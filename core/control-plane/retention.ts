@@ -11,7 +11,7 @@ const OTHERS: usage.Forgetters = {
 };
 
 /** What every room keeps only for a time, forgotten together. @returns the number of request logs that went, null when another server was first. */
-export const forgetOld = (app: Platform, most_logs?: number): Promise<number | null> => usage.forgetUsage(app, OTHERS, most_logs);
+export const pruneUsage = (app: Platform, most_logs?: number): Promise<number | null> => usage.pruneUsage(app, OTHERS, most_logs);
 
 /** Forgets at once and whenever it is due, on one server at a time. @returns a function that ends it. */
-export const keepForgetting = (app: Platform, look_ms?: number): (() => void) => usage.keepForgetting(app, OTHERS, look_ms);
+export const startRetention = (app: Platform, look_ms?: number): (() => void) => usage.startRetention(app, OTHERS, look_ms);

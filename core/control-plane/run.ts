@@ -3,7 +3,7 @@ import { type OperationName, operations, type Output, type RawInput, type Input 
 import { type Operation, entryNames, readOnlyFields } from '#core/contract/operation.ts';
 import { announce } from '#core/platform/announcements.ts';
 import { isForProposal, propose } from '#core/proposals/propose.ts';
-import type { Call, Context } from '#core/context/context.ts';
+import type { RequestContext, Context } from '#core/context/context.ts';
 import { authorise } from '#core/context/authorise.ts';
 import * as v from 'valibot';
 import { AppError } from '#core/errors.ts';
@@ -22,7 +22,7 @@ export async function run<N extends OperationName>(
   app: ControlPlane,
   name: N,
   input: RawInput<N>,
-  call: Call,
+  call: RequestContext,
 ): Promise<Output<N>> {
   const definition: Operation = operations[name];
   authorise(definition, call.actor);
@@ -40,7 +40,7 @@ async function perform<N extends OperationName>(
   app: ControlPlane,
   name: N,
   given: Readonly<Record<string, unknown>>,
-  call: Call,
+  call: RequestContext,
 ): Promise<Output<N>> {
   const definition: Operation = operations[name];
   const parsed = (call.by_name ? await resolveNames(app, name, given) : given) as Input<N>;

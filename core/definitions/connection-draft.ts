@@ -8,7 +8,7 @@ import { extraFault, extrasThereAre } from '#core/engines/shared/extras.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
 import type { Sealed } from '#core/contract/fields.ts';
 import { sessionFaults } from './checks/session.ts';
-import { touches } from '#core/records/versioned.ts';
+import { changesAny } from '#core/records/versioned.ts';
 import { guardDraft } from '#core/records/prompt-guard.ts';
 import { type ConnectionRow, secretPlace } from '#core/sources/source-pool.ts';
 import { isSealed } from '#core/lib/sealed-values.ts';
@@ -61,7 +61,7 @@ export async function prepareEarlier(context: Context, earlier: ConnectionRow, b
 const TARGET = ['db_type', 'host', 'port', 'database', 'username'];
 
 async function checkDraft(context: Context, draft: Draft, before: ConnectionRow | null): Promise<void> {
-  if (before === null || touches(draft, before, TARGET)) {
+  if (before === null || changesAny(draft, before, TARGET)) {
     const errors = requiredFields(draft);
     refuseFields(errors);
     await checkTarget(draft, context.app.policy);

@@ -20,7 +20,7 @@ import {
 import { createEntity } from './entity.ts';
 import { ownedBy } from './owners.ts';
 import { AT_ONCE } from '#core/records/versioned.ts';
-import { createNoun } from './entity-store.ts';
+import { createEntityStore } from './entity-store.ts';
 import { refuseUnknownVariables } from './guard/variables.ts';
 import { sessionFaults } from './checks/session.ts';
 import { createShop, SHOP_FILE } from '#core/sources/sample-shop.ts';
@@ -84,7 +84,7 @@ async function removeConnection(context: Context, tx: Db, id: string): Promise<v
   const batch_id = context.app.ids();
   const turn = createSlices();
   for (const kind of OWNED_KINDS) {
-    const noun = createNoun(kind);
+    const noun = createEntityStore(kind);
     const owned = (await ownedBy(context, tx, kind, id)).map((row) => row.id);
     for (const page of pagesOf(owned, AT_ONCE)) {
       await noun.removeAll(context, tx, page, batch_id);

@@ -6,13 +6,13 @@ import { AppError } from '#core/errors.ts';
 import { count, inArray, and, asc, eq, type Column, type SQL, sql, or } from 'drizzle-orm';
 import { MOST_TESTS, type TestOwner } from '#core/contract/definitions/tests.ts';
 import {
-  type Values,
+  type RecordValues,
   type ChangedRecord,
   createVersioned,
   type NewRecord,
-  type Past,
+  type EarlierVersion,
   type Restored,
-  touches,
+  changesAny,
   AT_ONCE,
 } from '#core/records/versioned.ts';
 import { entityTable, type RowOf } from '#core/store/entity-table.ts';
@@ -23,7 +23,7 @@ import { noteChange } from '#core/store/journal.ts';
 import { pagesOf } from '#core/lib/slices.ts';
 import type { Schema } from '#core/store/schema.ts';
 
-export type ValuesOf<K extends EntityKind> = Values<Plural<K>>;
+export type ValuesOf<K extends EntityKind> = RecordValues<Plural<K>>;
 
 export interface ListFilter {
   readonly skip: number;
@@ -37,7 +37,7 @@ export interface ListFilter {
   readonly owner?: string | undefined;
 }
 
-export type Noun<K extends EntityKind> = ReturnType<typeof createNoun<K>>;
+export type EntityStore<K extends EntityKind> = ReturnType<typeof createEntityStore<K>>;
 
 type SearchedTable = { readonly name: Column } & { readonly [N in 'title' | 'description' | 'uri_template' | 'tags']?: Column };
 
@@ -71,7 +71,7 @@ async function tests({ store }: Pick<Platform, 'store'>, tx: Db, rows: readonly 
 }
 
 /** The one list, get and write path of every noun. */
-export function createNoun<K extends EntityKind>(kind: K) {
+export function createEntityStore<K extends EntityKind>(kind: K) {
   const table: Plural<K> = ENTITIES[kind].plural;
   const records = createVersioned({ table, entity_type: kind, label: kind });
 
@@ -86,7 +86,7 @@ export function createNoun<K extends EntityKind>(kind: K) {
     tx: Db,
     values: ValuesOf<K>,
     id = newId(context, kind, values),
-    past?: Past,
+    past?: EarlierVersion,
   ): Promise<RowOf<K>> => {
     const [stored] = await insertAll(context, tx, [{ id, values, past }]);
     return stored as RowOf<K>;
@@ -98,7 +98,7 @@ export function createNoun<K extends EntityKind>(kind: K) {
   ): Promise<RowOf<K>[]> => {
     await noteChange(context.app.store, tx, kind, ...changes.map(({ id }) => id));
     const written = await records.updateAll(context, tx, changes);
-    const moved = written.filter(({ before, after }) => touches(after, before, ['owner']));
+    const moved = written.filter(({ before, after }) => changesAny(after, before, ['owner']));
     if (moved.length > 0)
       await refuseTooMany(
         context.app,
@@ -178,7 +178,7 @@ async function removeTests(
   if (rows.length === 0) return batch_id;
   const batch = batch_id ?? context.app.ids();
   const gone = rows.map(({ id }) => id);
-  for (const page of pagesOf(gone, AT_ONCE)) await createNoun('test').removeAll(context, tx, page, batch);
+  for (const page of pagesOf(gone, AT_ONCE)) await createEntityStore('test').removeAll(context, tx, page, batch);
   return batch;
 }
 

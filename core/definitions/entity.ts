@@ -1,17 +1,17 @@
 import { type EntityKind, type Plural, ENTITIES } from '#core/contract/entities.ts';
-import { type Handlers, type Context, ignoresRepeats, newId } from '#core/context/context.ts';
+import { type Handlers, type Context, isIdempotent, newId } from '#core/context/context.ts';
 import type { Output } from '#core/contract/index.ts';
 import type { Db } from '#core/store/store.ts';
 import { type RowOf, entityTable } from '#core/store/entity-table.ts';
-import { type ValuesOf, type Noun, createNoun, type ListFilter } from './entity-store.ts';
-import type { Prepared } from '#core/records/restorable.ts';
+import { type ValuesOf, type EntityStore, createEntityStore, type ListFilter } from './entity-store.ts';
+import type { CheckedRecord } from '#core/records/restorable.ts';
 import type * as v from 'valibot';
 import type { TestOwner } from '#core/contract/definitions/tests.ts';
 import { writeAlone } from '#core/store/journal.ts';
 import { AppError } from '#core/errors.ts';
 import { inTransaction } from '#core/records/batch.ts';
 import { ownerOf, testedOf } from './owners.ts';
-import { touches, checkVersion, retryOnConflict, toDraft } from '#core/records/versioned.ts';
+import { changesAny, checkVersion, retryOnConflict, toDraft } from '#core/records/versioned.ts';
 import { isAdministrator } from '#core/context/roles.ts';
 import { lastState, refuseFields } from '#core/context/token-limits.ts';
 import { storeCompiled } from '#core/sources/statements.ts';
@@ -37,9 +37,9 @@ interface Rules<K extends EntityKind, D> {
     draft: D,
     stored: RowOf<K> | null,
     original?: RowOf<K> | null,
-  ): Promise<Prepared<ValuesOf<K>>>;
+  ): Promise<CheckedRecord<ValuesOf<K>>>;
   /** The same for a state that was stored before. */
-  prepareEarlier(this: void, context: Context, earlier: RowOf<K>, stored: RowOf<K> | null): Promise<Prepared<ValuesOf<K>>>;
+  prepareEarlier(this: void, context: Context, earlier: RowOf<K>, stored: RowOf<K> | null): Promise<CheckedRecord<ValuesOf<K>>>;
   show(this: void, context: Context, rows: readonly RowOf<K>[]): Promise<Shown<K>[]>;
   /** What follows from a change for fields that it does not name. */
   implied?(this: void, before: RowOf<K>, sent: Partial<D>): Partial<D>;
@@ -59,19 +59,19 @@ export interface Entity<K extends EntityKind, D = Readonly<Record<string, unknow
   readonly entity_type: K;
   readonly plural: Plural<K>;
   readonly schema: { readonly entries: v.ObjectEntries };
-  readonly noun: Noun<K>;
+  readonly noun: EntityStore<K>;
   readonly handlers: EntityHandlers<K>;
   read(this: void, context: Context, id: string): Promise<Shown<K>>;
   delete(this: void, context: Context, id: string): Promise<Record<string, never>>;
   duplicate(this: void, context: Context, input: ById): Promise<Shown<K>>;
   create(this: void, context: Context, draft: D): Promise<Shown<K>>;
   /** Stores a new record that was checked. */
-  insert(this: void, context: Context, tx: Db, checked: Prepared<ValuesOf<K>>, id?: string): Promise<RowOf<K>>;
+  insert(this: void, context: Context, tx: Db, checked: CheckedRecord<ValuesOf<K>>, id?: string): Promise<RowOf<K>>;
   removeAll(this: void, context: Context, tx: Db, ids: readonly string[]): Promise<unknown>;
 }
 
 export function createEntity<K extends EntityKind, D extends object>(kind: K, rules: Rules<K, D>): Entity<K, D> {
-  const noun = createNoun(kind);
+  const noun = createEntityStore(kind);
   const { plural, draft: schema } = ENTITIES[kind];
   const prepare: Rules<K, D>['prepare'] = (context, id, draft, stored, original) => {
     refuseFields(context.actor, schema.entries, stored ?? original ?? null, draft);
@@ -90,7 +90,12 @@ export function createEntity<K extends EntityKind, D extends object>(kind: K, ru
     return shown;
   };
   /** What was checked may have lost its owner meanwhile. */
-  const write = async (context: Context, tx: Db, { values, compiled }: Prepared<ValuesOf<K>>, put: () => Promise<RowOf<K>>) => {
+  const write = async (
+    context: Context,
+    tx: Db,
+    { values, compiled }: CheckedRecord<ValuesOf<K>>,
+    put: () => Promise<RowOf<K>>,
+  ) => {
     const { connection_id, owner } = values as { readonly connection_id?: string | null; readonly owner?: TestOwner };
     if (typeof connection_id === 'string') await ownerOf(context, connection_id, tx);
     if (owner !== undefined) await testedOf(context, owner, tx);
@@ -113,7 +118,7 @@ export function createEntity<K extends EntityKind, D extends object>(kind: K, ru
 
   const unchanged = async (context: Context, row: RowOf<K>): Promise<Shown<K>> => {
     const shown = await show(context, row);
-    return ignoresRepeats(context) ? { ...shown, unchanged: true } : shown;
+    return isIdempotent(context) ? { ...shown, unchanged: true } : shown;
   };
 
   const read = async (context: Context, id: string) => show(context, await noun.get(context, id));
@@ -134,7 +139,7 @@ export function createEntity<K extends EntityKind, D extends object>(kind: K, ru
         const draft = { ...toDraft(before), ...sent, ...rules.implied?.(before, sent) } as unknown as D;
         const checked = await prepare(context, id, draft, before);
         const { values } = checked;
-        if (ignoresRepeats(context) && !touches(values, before, Object.keys(values))) return unchanged(context, before);
+        if (isIdempotent(context) && !changesAny(values, before, Object.keys(values))) return unchanged(context, before);
         return context.app.store.write(async (tx) => {
           const put = () => noun.update(context, tx, id, version ?? before.version, checked.values);
           return show(inTransaction(context, tx), await write(context, tx, checked, put));

@@ -2,9 +2,9 @@ import { type EntityKind, type Plural, ENTITY_KINDS } from '#core/contract/entit
 import type { Db } from '#core/store/store.ts';
 import type { Context } from '#core/context/context.ts';
 import type { Entity } from './entity.ts';
-import type { Prepared, Undoable } from '#core/records/restorable.ts';
+import type { CheckedRecord, Restorable } from '#core/records/restorable.ts';
 import type { ChangedRecord, NewRecord } from '#core/records/versioned.ts';
-import type { Stored, Values } from '#core/store/entity-table.ts';
+import type { StoredEntity, EntityValues } from '#core/store/entity-table.ts';
 import { connection } from './connections.ts';
 import { prompt } from './prompts.ts';
 import { resource } from './resources.ts';
@@ -13,19 +13,19 @@ import { tool } from './tools.ts';
 import { toolset } from './toolsets/toolsets.ts';
 
 /** `Entity` of any noun: who reads the table below knows which one it is by its data alone. */
-export interface Kind extends Undoable, Pick<Entity<EntityKind>, 'schema' | 'delete'> {
+export interface EntityService extends Restorable, Pick<Entity<EntityKind>, 'schema' | 'delete'> {
   readonly entity_type: EntityKind;
   readonly plural: Plural;
-  readonly noun: Undoable['noun'] & {
-    get(context: Context, id: string, tx?: Db): Promise<Stored>;
-    insertAll(context: Context, tx: Db, records: readonly NewRecord<Values>[]): Promise<Stored[]>;
-    updateAll(context: Context, tx: Db, changes: readonly ChangedRecord<Values>[]): Promise<Stored[]>;
+  readonly noun: Restorable['noun'] & {
+    get(context: Context, id: string, tx?: Db): Promise<StoredEntity>;
+    insertAll(context: Context, tx: Db, records: readonly NewRecord<EntityValues>[]): Promise<StoredEntity[]>;
+    updateAll(context: Context, tx: Db, changes: readonly ChangedRecord<EntityValues>[]): Promise<StoredEntity[]>;
   };
-  prepare(context: Context, id: string, draft: Values, stored: Stored | null): Promise<Prepared>;
+  prepare(context: Context, id: string, draft: EntityValues, stored: StoredEntity | null): Promise<CheckedRecord>;
 }
 
 /** What every noun does, by its kind. */
-export const KIND_OF: { readonly [K in EntityKind]: Kind & { readonly entity_type: K } } = {
+export const ENTITY_SERVICES: { readonly [K in EntityKind]: EntityService & { readonly entity_type: K } } = {
   connection,
   tool,
   resource,
@@ -35,4 +35,4 @@ export const KIND_OF: { readonly [K in EntityKind]: Kind & { readonly entity_typ
 };
 
 /** The nouns in the order in which they are written: what others refer to comes first. */
-export const KINDS: readonly Kind[] = ENTITY_KINDS.map((kind) => KIND_OF[kind]);
+export const IN_WRITE_ORDER: readonly EntityService[] = ENTITY_KINDS.map((kind) => ENTITY_SERVICES[kind]);

@@ -2,12 +2,12 @@ import type { OwnedKind } from '#core/contract/entities.ts';
 import type { Context } from '#core/context/context.ts';
 import type { Compiled } from '#snapshots/freeze/compile.ts';
 import { createEntity, type Entity } from './entity.ts';
-import type { Prepared } from '#core/records/restorable.ts';
+import type { CheckedRecord } from '#core/records/restorable.ts';
 import { guardDraft } from '#core/records/prompt-guard.ts';
 import { refuseUnknownVariables } from './guard/variables.ts';
 import { connectionNames } from './owners.ts';
 import type { RowOf } from '#core/store/entity-table.ts';
-import { touches } from '#core/records/versioned.ts';
+import { changesAny } from '#core/records/versioned.ts';
 import type { ValuesOf } from './entity-store.ts';
 import { type Described, readCompiled } from '#core/sources/statements.ts';
 import { toDraft } from '#core/records/versioned.ts';
@@ -25,7 +25,7 @@ interface OwnedRules<K extends OwnedKind, D> {
     draft: D,
     checkGuard: GuardCheck,
     earlier: Described | null,
-  ): Promise<Prepared<ValuesOf<K>>>;
+  ): Promise<CheckedRecord<ValuesOf<K>>>;
   /** What a caller may not do, whatever the change touches; `stored` is null for a new record. */
   refuse?(this: void, context: Context, draft: D, stored: RowOf<K> | null): Promise<void>;
   /** What must hold before a state that was stored before comes back; absent: the same. */
@@ -35,7 +35,7 @@ interface OwnedRules<K extends OwnedKind, D> {
     draft: D,
     checkGuard: GuardCheck,
     earlier: Described | null,
-  ): Promise<Prepared<ValuesOf<K>>>;
+  ): Promise<CheckedRecord<ValuesOf<K>>>;
   /** A draft whose checked fields are as they were. */
   unchecked(this: void, draft: D, stored: RowOf<K>): ValuesOf<K>;
   implied?(this: void, before: RowOf<K>, sent: Partial<D>): Partial<D>;
@@ -54,7 +54,7 @@ export function createOwned<K extends OwnedKind, D extends Readonly<Record<strin
     stored: RowOf<K> | null,
     original: RowOf<K> | null = null,
     check = rules.check,
-  ): Promise<Prepared<ValuesOf<K>>> => {
+  ): Promise<CheckedRecord<ValuesOf<K>>> => {
     await rules.refuse?.(context, draft, stored ?? original);
     const checkWhole = async (checkGuard: GuardCheck, earlier: RowOf<K> | null) => {
       const checked = await check(context, draft, checkGuard, earlier as Described | null);
@@ -63,7 +63,7 @@ export function createOwned<K extends OwnedKind, D extends Readonly<Record<strin
     };
     if (stored === null) return checkWhole(guardDraft, original);
     const checkGuard: GuardCheck = (...[, entity_type, values]) => guardDraft(context, entity_type, values, stored);
-    if (touches(draft, stored, rules.checked)) return checkWhole(checkGuard, stored);
+    if (changesAny(draft, stored, rules.checked)) return checkWhole(checkGuard, stored);
     await checkGuard(context, kind, draft);
     return { values: rules.unchecked(draft, stored), compiled: null };
   };

@@ -1,5 +1,5 @@
-import type { Kind } from './kinds.ts';
-import type { Stored } from '#core/store/entity-table.ts';
+import type { EntityService } from './kinds.ts';
+import type { StoredEntity } from '#core/store/entity-table.ts';
 import { inArray } from 'drizzle-orm';
 import { AppError } from '#core/errors.ts';
 import type { Context } from '#core/context/context.ts';
@@ -9,11 +9,11 @@ import { OWNED_KINDS } from '#core/contract/entities.ts';
 
 /** A record that an import deletes. */
 export interface Deletion {
-  readonly kind: Kind;
+  readonly kind: EntityService;
   readonly index: null;
   readonly id: string;
   readonly name: string;
-  readonly stored: Stored;
+  readonly stored: StoredEntity;
 }
 
 /** Deletes records of one kind that are as they were when the import was checked, and says how many tests went with them. */

@@ -9,7 +9,7 @@ import type { Db } from '#core/store/store.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
 import { createEntity } from './entity.ts';
 import { testedOf } from './owners.ts';
-import { createNoun } from './entity-store.ts';
+import { createEntityStore } from './entity-store.ts';
 import type { RowOf } from '#core/store/entity-table.ts';
 import { toDraft } from '#core/records/versioned.ts';
 import { lastResults } from './test-results.ts';
@@ -21,7 +21,7 @@ const prepare = async (context: Context, draft: TestDraft, stored: TestRow | nul
   compiled: null,
 });
 
-const noun = createNoun('test');
+const noun = createEntityStore('test');
 
 export const test = createEntity<'test', TestDraft>('test', {
   async remove(context, tx, id) {

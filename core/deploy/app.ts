@@ -7,7 +7,7 @@ import type { WithGenerated } from '#core/deploy/generated.ts';
 import type { WithHosts } from '#core/hosts/host-registry.ts';
 import type { WithLint } from '#core/definitions/lint/lint-index.ts';
 import type { WithPending } from '#core/deploy/pending.ts';
-import { createReplayDesk, type WithReplays } from '#core/deploy/replay-calls.ts';
+import { createReplayRequests, type WithReplays } from '#core/deploy/replay-calls.ts';
 import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
 import type { WithWorkingCopy } from '#core/versions/working-copy.ts';
 
@@ -25,5 +25,5 @@ export const createDeploys = ({ clock, ids }: Pick<Platform, 'clock' | 'ids'>): 
   pending: null,
   tool_tokens: new Map(),
   asked_statements: { since: clock().getTime(), asked: new Map() },
-  replays: createReplayDesk(ids()),
+  replays: createReplayRequests(ids()),
 });

@@ -23,8 +23,8 @@ import type { Input } from '#core/contract/index.ts';
 import type { Receipt, Counts } from '#core/contract/deploy/deploy.ts';
 import { publish, elapsed } from './publish.ts';
 import type { GateName } from '#core/contract/settings/deploy-gates.ts';
-import { type Candidate, said, keptDetail, runGates } from './gates/gate.ts';
-import { type Prepared, prepare } from './prepare.ts';
+import { type Candidate, allowedBy, keptDetail, runGates } from './gates/gate.ts';
+import { type PreparedCopy, prepare } from './prepare.ts';
 import { type StoredSnapshot, textsOf, cacheSnapshot, storeSnapshot } from '#core/versions/stored-snapshots.ts';
 import { GATES, REHEARSED } from './gates/index.ts';
 import { collectAfter } from '#core/platform/collect-garbage.ts';
@@ -32,7 +32,7 @@ import { deployPlan } from './candidates/dry-run-plan.ts';
 import type { Leaf, Tree } from '#snapshots/format/tree.ts';
 import { authorOf } from '#core/context/roles.ts';
 import { recordVersion } from '#core/records/history.ts';
-import { emitNotice } from '#core/records/events.ts';
+import { emitEvent } from '#core/records/events.ts';
 import { replaceCompiled } from '#core/sources/statements.ts';
 import { leavesOf } from '#snapshots/format/order.ts';
 
@@ -100,13 +100,13 @@ export const inSwitch = <T>(app: Platform & WithDeployLock, work: () => Promise<
   app.switch_lock(() => app.store.exclusive(work, 'switch'));
 
 /** What is served when a deploy is asked for, or when its checks begin. */
-export type Asked = Pick<Deployment, 'desired' | 'active_version'>;
+export type ServedState = Pick<Deployment, 'desired' | 'active_version'>;
 
 /**
  * Rejects where somebody stopped the server or served another version since. First in the transaction that serves another one: a switch
  * ends with its connection, and then another server may be at the same work.
  */
-export async function refuseOvertaken(app: Platform, tx: Db, asked: Asked): Promise<void> {
+export async function refuseOvertaken(app: Platform, tx: Db, asked: ServedState): Promise<void> {
   await writeAlone(app.store, tx);
   const { desired, active_version } = await readDeployment(app, tx);
   if (asked.desired === 'running' && desired === 'stopped')
@@ -115,10 +115,10 @@ export async function refuseOvertaken(app: Platform, tx: Db, asked: Asked): Prom
     throw new AppError('conflict', `Version ${active_version} was put in service in the meantime. Read the changes again.`);
 }
 
-type Wanted = Pick<Input<'deploy.run'>, 'note' | 'allow' | 'checksum'>;
+type DeployRequest = Pick<Input<'deploy.run'>, 'note' | 'allow' | 'checksum'>;
 
 /** @param is the checksums of what would be deployed; the one that was read has to be among them. */
-export function refuseOther(wanted: string | undefined, is: Iterable<string>): void {
+export function requireChecksum(wanted: string | undefined, is: Iterable<string>): void {
   if (wanted === undefined) return;
   for (const one of is) if (one === wanted) return;
   const detail = 'What would be deployed has changed since you read it. Read the changes again, then deploy.';
@@ -128,7 +128,7 @@ export function refuseOther(wanted: string | undefined, is: Iterable<string>): v
 /** Freezes the working copy and serves it. A canary that runs keeps its callers. */
 export async function deploy(
   context: Context<DeployApp>,
-  wanted: Wanted,
+  wanted: DeployRequest,
   { desired }: Pick<Deployment, 'desired'>,
 ): Promise<Receipt> {
   const { app } = context;
@@ -141,12 +141,12 @@ export async function deploy(
     return publish(app, snapshot, { changed: checked.changed, warnings, started });
   });
   const answer = await receipt();
-  letGo(app);
+  releaseTexts(app);
   return answer;
 }
 
 interface Checked {
-  readonly prepared: Prepared;
+  readonly prepared: PreparedCopy;
   readonly candidate: Candidate;
   readonly active: StoredSnapshot | null;
   readonly changed: boolean;
@@ -158,20 +158,20 @@ async function storeChecked(
   context: Context<WithSources & WithSnapshots & WithWorkingCopy>,
   { prepared, candidate, active, changed, allowed }: Checked,
   note: string | null,
-  asked: Asked,
+  asked: ServedState,
 ): Promise<StoredSnapshot> {
   if (active !== null && !changed) return resume(context, active, prepared, asked);
-  return store(context, prepared, candidate, active, asked, { note, ...said(allowed) });
+  return store(context, prepared, candidate, active, asked, { note, ...allowedBy(allowed) });
 }
 
 /** The working copy through the gates. */
-async function checkDeploy(context: Context<DeployApp>, { allow, checksum }: Wanted): Promise<Checked> {
+async function checkDeploy(context: Context<DeployApp>, { allow, checksum }: DeployRequest): Promise<Checked> {
   const { app } = context;
   let found: () => Promise<void> = () => Promise.resolve();
   try {
     const [prepared, active] = await Promise.all([prepare(app), activeSnapshot(app)]);
     found = () => markServed(app, prepared, active);
-    refuseOther(checksum, checksumsOf(prepared));
+    requireChecksum(checksum, checksumsOf(prepared));
     const candidate = toCandidate(app, prepared, active);
     const changed = active?.checksum !== prepared.tree.checksum;
     return { prepared, candidate, active, changed, ...(await runGates(GATES, context, candidate, active, allow)) };
@@ -189,7 +189,7 @@ async function checkDeploy(context: Context<DeployApp>, { allow, checksum }: Wan
 }
 
 /** What drifted and goes on being served as it was prepared, as nothing of this is deployed. */
-async function markServed(app: Platform, { drifted }: Prepared, active: StoredSnapshot | null): Promise<void> {
+async function markServed(app: Platform, { drifted }: PreparedCopy, active: StoredSnapshot | null): Promise<void> {
   if (active === null || drifted.length === 0) return;
   const served = new Set(active.tree.leaves.map(({ hash }) => hash));
   const found = drifted.filter(({ hash }) => served.has(hash)).map(({ hash: _, ...item }) => item);
@@ -197,7 +197,7 @@ async function markServed(app: Platform, { drifted }: Prepared, active: StoredSn
 }
 
 /** Hosts that come later are sent texts from the database: those of a first deploy would fill the memory. */
-function letGo({ snapshot_cache }: Platform & WithSnapshots): void {
+function releaseTexts({ snapshot_cache }: Platform & WithSnapshots): void {
   const { size } = snapshot_cache.texts;
   if (size >= KEPT_TEXTS) snapshot_cache.texts = new Map();
   collectAfter(size);
@@ -206,17 +206,17 @@ function letGo({ snapshot_cache }: Platform & WithSnapshots): void {
 const KEPT_TEXTS = 500;
 
 /** Of the working copy as it is stored, which the differences show, and as its databases describe it now, which is deployed. */
-export function* checksumsOf({ stored, tree }: Prepared): Iterable<string> {
+export function* checksumsOf({ stored, tree }: PreparedCopy): Iterable<string> {
   yield tree.checksum;
   yield stored();
 }
 
 /** What a deploy would answer; nothing is stored or sent. */
-export async function rehearse(context: Context<DeployApp>, { allow, checksum }: Wanted): Promise<Receipt> {
+export async function rehearse(context: Context<DeployApp>, { allow, checksum }: DeployRequest): Promise<Receipt> {
   const { app } = context;
   const started = performance.now();
   const [prepared, state, active] = await Promise.all([prepare(app), readDeployment(app), activeSnapshot(app)]);
-  refuseOther(checksum, checksumsOf(prepared));
+  requireChecksum(checksum, checksumsOf(prepared));
   const { warnings } = await runGates(REHEARSED, context, toCandidate(app, prepared, active), active, allow);
   const changed = active?.checksum !== prepared.tree.checksum;
   return {
@@ -235,7 +235,7 @@ export async function rehearse(context: Context<DeployApp>, { allow, checksum }:
 /** The working copy, ready for the gates. */
 export function toCandidate(
   app: Platform & WithSnapshots,
-  { server, tree, problems, warnings, drifted, textOf }: Prepared,
+  { server, tree, problems, warnings, drifted, textOf }: PreparedCopy,
   active: StoredSnapshot | null,
 ): Candidate {
   const texts = async (leaves: readonly Leaf[]): Promise<ReadonlyMap<string, string>> => {
@@ -257,10 +257,10 @@ export function toCandidate(
 
 async function store(
   context: Context<WithSources & WithSnapshots & WithWorkingCopy>,
-  prepared: Prepared,
+  prepared: PreparedCopy,
   { server, tree }: Candidate,
   active: StoredSnapshot | null,
-  asked: Asked,
+  asked: ServedState,
   said_of: { readonly note: string | null; readonly allowed?: readonly GateName[] },
 ): Promise<StoredSnapshot> {
   const { app, actor } = context;
@@ -275,7 +275,7 @@ async function store(
     await Promise.all([
       writeDeployment(app, tx, { desired: 'running', active_version: version, deployed_at: created_at, last_error: null }),
       recordVersion(tx, context, version, { action: 'deploy', before: null, after: { version, checksum, ...said_of } }),
-      emitNotice(app, 'deploy', { version, checksum, note: said_of.note, by: by.name }, tx, actor),
+      emitEvent(app, 'deploy', { version, checksum, note: said_of.note, by: by.name }, tx, actor),
       pruneChanges(app.store, tx),
     ]);
     return snapshot;
@@ -298,7 +298,12 @@ async function recordSwitch(context: Context, tx: Db, status: 'running' | 'stopp
 }
 
 /** The same configuration again: a stopped server starts. */
-async function resume(context: Context, active: StoredSnapshot, prepared: Prepared, asked: Asked): Promise<StoredSnapshot> {
+async function resume(
+  context: Context,
+  active: StoredSnapshot,
+  prepared: PreparedCopy,
+  asked: ServedState,
+): Promise<StoredSnapshot> {
   const { app } = context;
   await app.store.write(async (tx) => {
     await refuseOvertaken(app, tx, asked);
@@ -309,7 +314,7 @@ async function resume(context: Context, active: StoredSnapshot, prepared: Prepar
   return active;
 }
 
-async function storeArtifacts(app: Platform, tx: Db, { refreshed }: Prepared): Promise<void> {
+async function storeArtifacts(app: Platform, tx: Db, { refreshed }: PreparedCopy): Promise<void> {
   for (const [id, { kind, before, after }] of refreshed) {
     await noteChange(app.store, tx, kind, id);
     await replaceCompiled(app, tx, id, before, after);

@@ -2,7 +2,7 @@ import type { Platform } from '#core/platform/platform.ts';
 import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
 import type { WithWorkingCopy } from '#core/versions/working-copy.ts';
 import type { WithSources } from '#core/sources/source-pool.ts';
-import type { Change, Totals } from '#core/contract/deploy/deploy.ts';
+import type { SnapshotChange, Totals } from '#core/contract/deploy/deploy.ts';
 import type { FrozenState } from '#snapshots/freeze/freeze.ts';
 import { activeSnapshot } from '#core/versions/deployment.ts';
 import { readWorkingCopy } from '#core/versions/working-copy.ts';
@@ -14,7 +14,7 @@ import { leavesOf } from '#snapshots/format/order.ts';
 import { type Leaf, type Tree, differingIn, toContent, keyOf } from '#snapshots/format/tree.ts';
 import { diff } from '#snapshots/diff/diff.ts';
 import { lostMembers } from '#snapshots/diff/lost-members.ts';
-import { KINDS } from '#core/contract/entities.ts';
+import { LEAF_KINDS } from '#core/contract/entities.ts';
 import { inArray } from 'drizzle-orm';
 
 /** What waits for a deploy, and from what it was worked out. */
@@ -27,7 +27,7 @@ export interface Pending {
   readonly checksum: string;
   readonly count: number;
   /** Null while they are too many to be kept. */
-  readonly changes: readonly Change[] | null;
+  readonly changes: readonly SnapshotChange[] | null;
 }
 
 const KEPT = 500;
@@ -35,8 +35,8 @@ const KEPT = 500;
 /** What waits for a deploy; worked out again only when something was written or deployed since. */
 export async function pendingChanges(
   app: Platform & WithPending & WithSnapshots & WithWorkingCopy,
-): Promise<{ readonly checksum: string; readonly changes: readonly Change[] }> {
-  const all: Change[] = [];
+): Promise<{ readonly checksum: string; readonly changes: readonly SnapshotChange[] }> {
+  const all: SnapshotChange[] = [];
   const { checksum, changes } = await readPending(app, all);
   return { checksum, changes: changes ?? all };
 }
@@ -47,7 +47,10 @@ export const pendingState = (
 ): Promise<Pick<Pending, 'count' | 'checksum'>> => readPending(app);
 
 /** @param all gets the changes where more are asked for than are kept. */
-async function readPending(app: Platform & WithPending & WithSnapshots & WithWorkingCopy, all?: Change[]): Promise<Pending> {
+async function readPending(
+  app: Platform & WithPending & WithSnapshots & WithWorkingCopy,
+  all?: SnapshotChange[],
+): Promise<Pending> {
   const [{ copy, view }, active] = await Promise.all([readWorkingCopy(app), activeSnapshot(app)]);
   const { state } = copy;
   const { revision, textOf } = view;
@@ -56,7 +59,7 @@ async function readPending(app: Platform & WithPending & WithSnapshots & WithWor
   const is_known = known?.state === state && known.revision === revision && known.active === served;
   if (is_known && (known.changes !== null || all === undefined)) return known;
   const { tree } = view.frozen();
-  const few: Change[] = [];
+  const few: SnapshotChange[] = [];
   let count = 0;
   for await (const page of changesInPages(active?.tree ?? null, tree, textsIn(app, textOf))) {
     count += page.length;
@@ -99,7 +102,7 @@ export async function pendingTotals(app: Platform & WithPending & WithSnapshots 
 type Texts = (leaves: readonly Leaf[]) => Promise<ReadonlyMap<string, string>>;
 
 /** What changes from one tree to another, per entity and field. */
-export async function changesBetween(before: Tree | null, after: Tree, texts: Texts): Promise<Change[]> {
+export async function changesBetween(before: Tree | null, after: Tree, texts: Texts): Promise<SnapshotChange[]> {
   return (await Array.fromAsync(changesInPages(before, after, texts))).flat();
 }
 
@@ -107,7 +110,7 @@ export async function changesBetween(before: Tree | null, after: Tree, texts: Te
 const PAGE = 200;
 
 /** What changes from one tree to another, a list after another: only entities with another hash are looked into. */
-export async function* changesInPages(before: Tree | null, after: Tree, texts: Texts): AsyncGenerator<Change[]> {
+export async function* changesInPages(before: Tree | null, after: Tree, texts: Texts): AsyncGenerator<SnapshotChange[]> {
   if (before?.checksum === after.checksum) return;
   const { old, now } = differingIn(before, after);
   const lost = before === null ? null : await lostMembers(before.leaves, after.leaves, { old, now }, texts);
@@ -142,18 +145,18 @@ function pairsOf(old: readonly Leaf[], now: readonly Leaf[]): Pair[] {
     [...gone.values()].map((was) => ({ was })),
     ({ was }) => was.kind,
   );
-  return KINDS.flatMap((kind) => [...(there.get(kind) ?? []), ...(went.get(kind) ?? [])]);
+  return LEAF_KINDS.flatMap((kind) => [...(there.get(kind) ?? []), ...(went.get(kind) ?? [])]);
 }
 
 /** A change with what callers of toolsets lose by it. */
-function withLost(change: Change, lost: ReadonlyMap<string, readonly string[]> | null): Change {
+function withLost(change: SnapshotChange, lost: ReadonlyMap<string, readonly string[]> | null): SnapshotChange {
   const { entity_type, name, breaking } = change;
   const more = entity_type === 'server_config' ? undefined : lost?.get(keyOf({ kind: entity_type, name }));
   return more === undefined ? change : { ...change, breaking: [...breaking, ...more] };
 }
 
 /** Marks the connections whose account has every right; the database says so, and one that does not answer stays unmarked. */
-export async function markSuperusers(app: WithSources, changes: readonly Change[]): Promise<Change[]> {
+export async function markSuperusers(app: WithSources, changes: readonly SnapshotChange[]): Promise<SnapshotChange[]> {
   const names = changes.filter(({ entity_type, change }) => entity_type === 'connection' && change !== 'removed');
   if (names.length === 0) return [...changes];
   const { connections } = app.store.tables;

@@ -12,14 +12,14 @@ import { type Compiled, describeCompiled, type DescribedStatement } from '#snaps
 import { resourceFreezer, toolFreezer } from '#snapshots/freeze/entities.ts';
 import type { FrozenServer } from '#snapshots/format/format.ts';
 import type { Frozen, FrozenView, Problem } from '#snapshots/freeze/freeze.ts';
-import { freezeOne, type Outcome } from '#snapshots/freeze/freeze-one.ts';
+import { freezeOne, type FreezeResult } from '#snapshots/freeze/freeze-one.ts';
 import { columnDifferences } from './checks/columns.ts';
 import { readDefinitions, readWorkingCopy, type WorkingCopy } from '#core/versions/working-copy.ts';
 import { pagesOf } from '#core/lib/slices.ts';
 import { withReads } from '#core/lib/sql/reads.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
 
-export interface Prepared extends Frozen {
+export interface PreparedCopy extends Frozen {
   readonly server: FrozenServer;
   /** Checksum of the working copy as it is stored; worked out when it is asked for. */
   readonly stored: () => string;
@@ -46,23 +46,30 @@ const MANY = 50;
 const AT_ONCE = 500;
 
 /** What the databases said while a deploy was prepared. */
-interface Said {
-  readonly instead: Map<string, Outcome>;
+interface PreparedNote {
+  readonly instead: Map<string, FreezeResult>;
   readonly texts: Map<string, string>;
   readonly refreshed: Map<string, Refreshed>;
   readonly problems: Problem[];
   readonly unchecked: string[];
-  readonly drifted: Prepared['drifted'][number][];
+  readonly drifted: PreparedCopy['drifted'][number][];
 }
 
 /**
  * Freezes after every database prepared the statements again that changed, or all of them when its schema did; what it now
  * refuses is a problem, one that is down a warning.
  */
-export async function prepare(app: WithSources & WithAskedStatements & WithWorkingCopy): Promise<Prepared> {
+export async function prepare(app: WithSources & WithAskedStatements & WithWorkingCopy): Promise<PreparedCopy> {
   const { copy, view } = await readWorkingCopy(app);
-  const said: Said = { instead: new Map(), texts: new Map(), refreshed: new Map(), problems: [], unchecked: [], drifted: [] };
-  const owned = new Map<string | null, Outcome[]>([...view.connections.keys()].map((id) => [id, []]));
+  const said: PreparedNote = {
+    instead: new Map(),
+    texts: new Map(),
+    refreshed: new Map(),
+    problems: [],
+    unchecked: [],
+    drifted: [],
+  };
+  const owned = new Map<string | null, FreezeResult[]>([...view.connections.keys()].map((id) => [id, []]));
   for (const outcome of view.outcomes) {
     const { id, entity_type: kind, renewed, leaf, connection_id } = outcome;
     if (renewed !== null) said.refreshed.set(id, { kind, ...renewed });
@@ -90,8 +97,8 @@ async function prepareConnection(
   copy: WorkingCopy,
   view: FrozenView,
   connection: ConnectionRow,
-  owned: readonly Outcome[],
-  said: Said,
+  owned: readonly FreezeResult[],
+  said: PreparedNote,
 ): Promise<void> {
   const unreadable = unreadableSecret(connection, app.keyring);
   if (unreadable !== null) {
@@ -121,9 +128,9 @@ async function prepareSome(
   copy: WorkingCopy,
   view: FrozenView,
   connection: ConnectionRow,
-  asked: readonly Outcome[],
+  asked: readonly FreezeResult[],
   mark: string | null,
-  said: Said,
+  said: PreparedNote,
 ): Promise<AppError | null> {
   const queries = await readQueries(app, copy, asked);
   const described = await describeWhole(
@@ -179,7 +186,7 @@ async function takeDescription(
   { id: connection_id, name: connection_name }: ConnectionRow,
   { outcome, row, stored, artifact, definition }: Query,
   now: DescribedStatement,
-  { instead, texts, refreshed, drifted }: Said,
+  { instead, texts, refreshed, drifted }: PreparedNote,
 ): Promise<void> {
   const { id, entity_type: kind, name, leaf } = outcome;
   const differences = stored?.columns ? columnDifferences(stored.columns, now.columns) : [];
@@ -200,7 +207,7 @@ const FREEZERS = { tool: toolFreezer, resource: resourceFreezer } as const;
  * The statements of some outcomes. What is one parameter has none that could be prepared; what was written since the working copy
  * was read comes next time.
  */
-async function readQueries(app: Platform, { fresh }: WorkingCopy, asked: readonly Outcome[]) {
+async function readQueries(app: Platform, { fresh }: WorkingCopy, asked: readonly FreezeResult[]) {
   const queries = [];
   for (const kind of ['tool', 'resource'] as const) {
     const list = new Map(asked.flatMap((outcome) => (outcome.entity_type === kind ? [[outcome.id, outcome]] : [])));

@@ -13,11 +13,11 @@ import type { ReplayEnd, ReplayRequest } from '#core/contract/deploy/control.ts'
 import { snapshotNamed } from '#core/versions/stored-candidates.ts';
 
 /** Replays that this server waits for. */
-export interface ReplayDesk {
+export interface ReplayRequests {
   readonly server: string;
   readonly waiting: Map<string, (host: string, answer: HostReplay) => void>;
 }
-export const createReplayDesk = (server: string): ReplayDesk => ({ server, waiting: new Map() });
+export const createReplayRequests = (server: string): ReplayRequests => ({ server, waiting: new Map() });
 
 const LEASE = 'replay';
 /** How long hosts run calls, and how much longer their answers are waited for. */
@@ -31,12 +31,12 @@ export const replayHandlers: Pick<Handlers<WithSources & WithHosts & WithReplays
     const { app } = context;
     const name = await targetOf(app, input);
     await requireSamples(app);
-    return replayOn(context, name, input.calls);
+    return replayCallsOn(context, name, input.calls);
   },
 };
 
 /** Runs recent calls on the live version and on another one, by the name that hosts ask for it. */
-export async function replayOn(
+export async function replayCallsOn(
   context: Context<WithSources & WithHosts & WithReplays>,
   name: string,
   calls: number,
@@ -168,7 +168,7 @@ function send(app: Platform, message: Message): void {
 }
 
 /** Takes what a host of this server found; another server may wait for it. */
-export function takeReplay(app: Platform & WithReplays, host: string, answer: HostReplay): void {
+export function takeReplayAnswer(app: Platform & WithReplays, host: string, answer: HostReplay): void {
   const waiter = app.replays.waiting.get(answer.request_id);
   if (waiter !== undefined) waiter(host, answer);
   else send(app, { server: app.replays.server, host, answer });
@@ -185,5 +185,5 @@ export function followReplays(app: Platform & WithHosts & WithReplays): () => vo
 }
 
 export interface WithReplays {
-  readonly replays: ReplayDesk;
+  readonly replays: ReplayRequests;
 }

@@ -4,7 +4,7 @@ import type { WithHosts } from '#core/hosts/host-registry.ts';
 import { deltaBetween } from '#snapshots/format/tree.ts';
 import { wasDeployed } from '#core/versions/deployment.ts';
 import { snapshotToServe } from './exposure.ts';
-import type { HostEvent, SnapshotNews } from '#core/contract/deploy/control.ts';
+import type { HostEvent, SnapshotEvent } from '#core/contract/deploy/control.ts';
 import { readSnapshot, type StoredSnapshot, textsOf } from '#core/versions/stored-snapshots.ts';
 
 /**
@@ -27,7 +27,7 @@ export async function newsOf(
   app: Platform & WithSnapshots,
   snapshot: StoredSnapshot,
   have: string | null,
-): Promise<SnapshotNews> {
+): Promise<SnapshotEvent> {
   const { version, checksum, created_at, tree } = snapshot;
   const base = await baseOf(app, have);
   const { added, removed } = deltaBetween(base?.tree ?? null, tree);

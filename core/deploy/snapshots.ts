@@ -14,16 +14,16 @@ import { keyOf, replaceSealed } from '#core/lib/sealed-values.ts';
 import { isAdministrator } from '#core/context/roles.ts';
 import { refuseActivation } from '#core/context/token-limits.ts';
 import { activeSnapshot, readDeployment, writeDeployment } from '#core/versions/deployment.ts';
-import { type Asked, inSwitch, refuseOvertaken } from './deploys.ts';
+import { type ServedState, inSwitch, refuseOvertaken } from './deploys.ts';
 import { recordVersion } from '#core/records/history.ts';
-import { emitNotice } from '#core/records/events.ts';
+import { emitEvent } from '#core/records/events.ts';
 import { blobSecrets } from '#core/versions/sealed-records.ts';
 import { readTree } from '#core/store/trees.ts';
 import { leavesOf } from '#snapshots/format/order.ts';
 import { differingIn, HOLDS_SECRETS, type Leaf, toContent } from '#snapshots/format/tree.ts';
 import { driftOf } from './checks/describe-again.ts';
 import { canaryWarnings } from './candidates/stored-canaries.ts';
-import { type Candidate, once, runGates, said } from './gates/gate.ts';
+import { type Candidate, once, runGates, allowedBy } from './gates/gate.ts';
 import { GATES } from './gates/index.ts';
 import { changesBetween, changesInPages, markSuperusers } from './pending.ts';
 import { publish } from './publish.ts';
@@ -84,7 +84,7 @@ async function storeActive(
   context: Context,
   snapshot: StoredSnapshot,
   active: StoredSnapshot | null,
-  { note, allowed, asked }: { readonly note: string | null; readonly allowed: readonly GateName[]; readonly asked: Asked },
+  { note, allowed, asked }: { readonly note: string | null; readonly allowed: readonly GateName[]; readonly asked: ServedState },
 ): Promise<void> {
   const { app } = context;
   const { version } = snapshot;
@@ -93,10 +93,10 @@ async function storeActive(
     const deployed_at = app.clock().toISOString();
     await writeDeployment(app, tx, { desired: 'running', active_version: version, deployed_at, last_error: null });
     const before = active === null ? null : { version: active.version, checksum: active.checksum };
-    const after = { version, checksum: snapshot.checksum, note, ...said(allowed) };
+    const after = { version, checksum: snapshot.checksum, note, ...allowedBy(allowed) };
     await recordVersion(tx, context, version, { action: 'deploy', before, after });
     const data = { version, from_version: active?.version ?? null, checksum: snapshot.checksum, note };
-    await emitNotice(app, 'rollback', { ...data, by: context.actor?.name ?? 'system' }, tx, context.actor);
+    await emitEvent(app, 'rollback', { ...data, by: context.actor?.name ?? 'system' }, tx, context.actor);
   });
 }
 

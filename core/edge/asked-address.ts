@@ -3,7 +3,7 @@ import { isTrusted } from './client-address.ts';
 import { hostName, isLoopbackName } from './origins.ts';
 
 /** The header in which our own front port says which origin its client asked for. */
-export const ASKED_ORIGIN = 'x-asked-origin';
+export const REQUESTED_ORIGIN = 'x-asked-origin';
 
 /** The addresses of one endpoint: the audiences of its tokens (RFC 8707), and what its metadata names (RFC 9728). */
 export interface Addresses {
@@ -93,7 +93,7 @@ const PREFIX = /^(?:\/[\w.~-]+)+$/;
  * The host that a client asked for, as a Host header says it. Some proxies ask us by another name, such as Apache by that of this
  * machine, and say the client's own beside it: a trusted one is believed.
  */
-export function askedHost(headers: Headers, socket_address: string | null, trusted: readonly Network[]): string | null {
+export function requestedHost(headers: Headers, socket_address: string | null, trusted: readonly Network[]): string | null {
   const host = headers.get('host');
   const forwarded = firstOf(headers, 'x-forwarded-host');
   if (forwarded === null || !isProxied(socket_address, trusted)) return host;
@@ -110,14 +110,14 @@ export function askedHost(headers: Headers, socket_address: string | null, trust
  * proxy says the scheme, and its own name and path where it asks us by others.
  * @param is_ours the request comes from our front port.
  */
-export function askedOrigin(
+export function requestedOrigin(
   headers: Headers,
   is_ours: boolean,
   socket_address: string | null,
   trusted: readonly Network[],
 ): string | null {
-  if (is_ours) return headers.get(ASKED_ORIGIN);
-  const host = askedHost(headers, socket_address, trusted);
+  if (is_ours) return headers.get(REQUESTED_ORIGIN);
+  const host = requestedHost(headers, socket_address, trusted);
   if (host === null) return null;
   if (!isProxied(socket_address, trusted)) return `http://${host}`;
   // Nobody behind a proxy asks for this machine: the proxy does, and does not say what its client asked for.

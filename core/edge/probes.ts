@@ -14,7 +14,7 @@ export interface ProbeSecrets {
 }
 
 /** Whether metrics and reasons may be read: with the token for them, or with that of our own programs. */
-export function mayReadFigures({ headers }: Request, { service_token, metrics_token }: ProbeSecrets): boolean {
+export function mayReadMetrics({ headers }: Request, { service_token, metrics_token }: ProbeSecrets): boolean {
   const bearer = /^bearer +(\S+) *$/i.exec(headers.get('authorization') ?? '')?.[1];
   if (isOurs(headers, service_token)) return true;
   return bearer !== undefined && metrics_token !== null && isSameSecret(bearer, metrics_token);
@@ -35,7 +35,7 @@ export function answerReady({ blocking, degraded }: Readiness, with_reasons: boo
   });
 }
 
-export const answerFigures = (text: string): Response =>
+export const answerMetrics = (text: string): Response =>
   new Response(text, { headers: { ...NO_STORE, 'content-type': METRICS_TYPE } });
 
 /** Answers `/livez`, `/readyz` and `/metrics`; null: the path is another. They need no snapshot and no credential of a caller. */
@@ -49,11 +49,11 @@ export interface ProbeOptions extends ProbeSecrets {
 export function createProbes(options: ProbeOptions): Probes {
   const answers: Readonly<Record<string, (request: Request) => Response | Promise<Response>>> = {
     '/livez': answerLive,
-    '/readyz': async (request) => answerReady(await options.readiness(), mayReadFigures(request, options)),
+    '/readyz': async (request) => answerReady(await options.readiness(), mayReadMetrics(request, options)),
     '/metrics': (request) =>
-      mayReadFigures(request, options)
-        ? options.metrics().then(answerFigures)
-        : Response.json({ detail: FIGURES_REFUSED }, { status: 401, headers: { 'www-authenticate': 'Bearer' } }),
+      mayReadMetrics(request, options)
+        ? options.metrics().then(answerMetrics)
+        : Response.json({ detail: METRICS_REFUSED }, { status: 401, headers: { 'www-authenticate': 'Bearer' } }),
   };
   return (path, request) => {
     const answer = Object.hasOwn(answers, path) ? answers[path] : undefined;
@@ -63,5 +63,5 @@ export function createProbes(options: ProbeOptions): Probes {
   };
 }
 
-export const FIGURES_REFUSED =
+export const METRICS_REFUSED =
   'Metrics need Authorization: Bearer with the value of SVC_METRICS_TOKEN, or the service token as X-Service-Token.';

@@ -5,7 +5,7 @@ import { DUCKDB } from './duckdb/descriptor.ts';
 import { LIBSQL } from './libsql/descriptor.ts';
 import { MYSQL } from './mysql/descriptor.ts';
 import { POSTGRESQL } from './postgresql/descriptor.ts';
-import type { EngineDescriptor, EngineLabel, Target } from './shared/descriptor.ts';
+import type { EngineDescriptor, EngineLabel, ConnectionDetails } from './shared/descriptor.ts';
 import type { ConnectionSettings } from './shared/connection-settings.ts';
 import type { DialPolicy, Source } from './shared/source.ts';
 import { SQLITE } from './sqlite/descriptor.ts';
@@ -16,18 +16,18 @@ export const ENGINES: readonly EngineDescriptor[] = [POSTGRESQL, MYSQL, SQLITE, 
 /** The kind of database that is a folder of files. */
 export const FOLDER_TYPE: DbType = DUCKDB.labels[0]!.db_type;
 
-interface Kind {
+interface EngineKind {
   readonly engine: EngineDescriptor;
   readonly label: EngineLabel;
 }
 
-const KINDS: ReadonlyMap<DbType, Kind> = new Map(
+const ENGINE_KINDS: ReadonlyMap<DbType, EngineKind> = new Map(
   ENGINES.flatMap((engine) => engine.labels.map((label) => [label.db_type, { engine, label }] as const)),
 );
 
 /** What is known of a kind of database. Every `DbType` of the contract has an engine, and a test says so. */
-export function kindOf(db_type: DbType): Kind {
-  const kind = KINDS.get(db_type);
+export function kindOf(db_type: DbType): EngineKind {
+  const kind = ENGINE_KINDS.get(db_type);
   if (kind === undefined) throw new Error(`No engine serves ${db_type}.`);
   return kind;
 }
@@ -53,7 +53,7 @@ export function dialectNamed(name: string): SqlDialect {
 export const engineOf = (db_type: DbType): EngineDescriptor => kindOf(db_type).engine;
 
 /** What a person fills in for each kind of database: the table behind GET connections/types and the connection form. */
-export const CONNECTION_TYPES: readonly ConnectionType[] = [...KINDS.values()].map(({ engine, label }) => ({
+export const CONNECTION_TYPES: readonly ConnectionType[] = [...ENGINE_KINDS.values()].map(({ engine, label }) => ({
   db_type: label.db_type,
   label: label.label,
   default_port: label.default_port,
@@ -66,7 +66,7 @@ export const CONNECTION_TYPES: readonly ConnectionType[] = [...KINDS.values()].m
 }));
 
 /** The port that a connection is dialled on where it names none: the usual one of its kind. Null: its address says it. */
-export const portOf = ({ db_type, port }: Pick<Target, 'db_type' | 'port'>): number | null =>
+export const portOf = ({ db_type, port }: Pick<ConnectionDetails, 'db_type' | 'port'>): number | null =>
   port ?? kindOf(db_type).label.default_port;
 
 /** Opens no session yet. A driver is loaded with its first connection: some take 100 ms and tens of megabytes. */
@@ -75,5 +75,5 @@ export async function openSource(settings: ConnectionSettings, policy: DialPolic
 }
 
 /** What can be said of a connection when it is saved: the file exists where files may be, the address is allowed. */
-export const checkTarget = (target: Target, policy: DialPolicy): Promise<void> =>
+export const checkTarget = (target: ConnectionDetails, policy: DialPolicy): Promise<void> =>
   engineOf(target.db_type).check({ ...target, port: portOf(target) }, policy);

@@ -2,19 +2,19 @@ import type { WithSources } from '#core/sources/source-pool.ts';
 import type { WithHosts } from '#core/hosts/host-registry.ts';
 import type { WithProviders } from '#core/identity/providers/metadata.ts';
 import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
-import type { Undoable } from '#core/records/restorable.ts';
+import type { Restorable } from '#core/records/restorable.ts';
 import { AppError } from '#core/errors.ts';
 import { CONFIG_ID } from '#core/contract/settings/config.ts';
 import { configHandlers, prepareEarlierSettings, restoreSettings } from '#core/server-config/server-config.ts';
 import { readSettings, type Settings } from '#core/settings/settings.ts';
-import { oauthAppUndo } from '#core/identity/oauth/clients/restore-apps.ts';
-import { providerUndo } from '#core/identity/providers/restore.ts';
-import { KINDS } from '#core/definitions/kinds.ts';
+import { oauthAppRestore } from '#core/identity/oauth/clients/restore-apps.ts';
+import { providerRestore } from '#core/identity/providers/restore.ts';
+import { IN_WRITE_ORDER } from '#core/definitions/kinds.ts';
 
 /** What functions of this room work with. */
 export type HistoryApp = WithSources & WithHosts & WithProviders & WithSnapshots;
 
-const settings: Undoable<HistoryApp> = {
+const settings: Restorable<HistoryApp> = {
   entity_type: 'server_config',
   noun: {
     async getAll({ app }, _, tx) {
@@ -36,4 +36,4 @@ const settings: Undoable<HistoryApp> = {
 };
 
 /** Everything that a rollback restores, in the order of writing: without passwords, people need a provider. */
-export const UNDOABLE: readonly Undoable<HistoryApp>[] = [...KINDS, providerUndo, oauthAppUndo, settings];
+export const RESTORABLES: readonly Restorable<HistoryApp>[] = [...IN_WRITE_ORDER, providerRestore, oauthAppRestore, settings];

@@ -17,21 +17,21 @@ import { checkVersion } from '#core/records/versioned.ts';
 import { removeEmpty } from '#core/definitions/removal.ts';
 import { deletedBeside, type HistoryRow } from '#core/records/history.ts';
 import { openSecrets, shortEntry, toEntry } from '#core/records/history-entry.ts';
-import type { Prepared } from '#core/records/restorable.ts';
-import { KIND_OF } from '#core/definitions/kinds.ts';
-import { type HistoryApp, UNDOABLE } from './restorables.ts';
-import type { Stored } from '#core/store/entity-table.ts';
-import type { Undoable } from '#core/records/restorable.ts';
+import type { CheckedRecord } from '#core/records/restorable.ts';
+import { ENTITY_SERVICES } from '#core/definitions/kinds.ts';
+import { type HistoryApp, RESTORABLES } from './restorables.ts';
+import type { StoredEntity } from '#core/store/entity-table.ts';
+import type { Restorable } from '#core/records/restorable.ts';
 import type { ConnectionRow } from '#core/sources/source-pool.ts';
 import { storeCompiled } from '#core/sources/statements.ts';
 
 /** One record on the way back: `earlier` is what it was before the entry, `now` what is stored; null: not there. */
-interface Step {
-  readonly kind: Undoable<HistoryApp>;
+interface RecordRestore {
+  readonly kind: Restorable<HistoryApp>;
   readonly id: string;
   readonly name: string;
-  readonly earlier: Stored | null;
-  readonly now: Stored | null;
+  readonly earlier: StoredEntity | null;
+  readonly now: StoredEntity | null;
 }
 
 /** Restores the state before an entry, through every check that a write passes (contract section 10). */
@@ -95,7 +95,7 @@ function refuseOthers({ action, entity_type }: HistoryRow): void {
   if (entity_type === 'admin') {
     throw new AppError('invalid', 'A change of a person cannot be rolled back. Edit the person instead.');
   }
-  if (!UNDOABLE.some((kind) => kind.entity_type === entity_type)) {
+  if (!RESTORABLES.some((kind) => kind.entity_type === entity_type)) {
     throw new AppError('invalid', `A change of this kind (${entity_type}) cannot be rolled back.`);
   }
 }
@@ -129,18 +129,18 @@ async function undoneWith({ app }: Context, target: HistoryRow): Promise<History
   return [...new Map([target, ...owned, ...tests].map((entry) => [entry.id, entry])).values()];
 }
 
-async function toSteps(context: Context<HistoryApp>, entries: readonly HistoryRow[]): Promise<Step[]> {
+async function toSteps(context: Context<HistoryApp>, entries: readonly HistoryRow[]): Promise<RecordRestore[]> {
   const turn = createSlices();
-  const steps: Step[] = [];
+  const steps: RecordRestore[] = [];
   for (const page of runsOf(entries, AT_ONCE, (a, b) => a.entity_type === b.entity_type)) {
-    const kind = UNDOABLE.find(({ entity_type }) => entity_type === page[0]?.entity_type);
+    const kind = RESTORABLES.find(({ entity_type }) => entity_type === page[0]?.entity_type);
     if (kind === undefined) throw new AppError('internal', `There is no noun for ${page[0]?.entity_type}.`);
     const ids = page.map(({ entity_id }) => entity_id);
     const now = await kind.noun.getAll(context, ids);
     for (const entry of page) {
       openSecrets(context.app, entry);
       const { entity_id: id, entity_name: name, before } = entry;
-      steps.push({ kind, id, name, earlier: before as Stored | null, now: now.get(id) ?? null });
+      steps.push({ kind, id, name, earlier: before as StoredEntity | null, now: now.get(id) ?? null });
     }
     await turn();
   }
@@ -148,15 +148,21 @@ async function toSteps(context: Context<HistoryApp>, entries: readonly HistoryRo
 }
 
 /** Checks every state that comes back, connections first: the others are checked against them. */
-async function prepareSteps(context: BatchContext<HistoryApp>, steps: readonly Step[]): Promise<Map<string, Prepared>> {
-  const prepared = new Map<string, Prepared>();
+async function prepareSteps(
+  context: BatchContext<HistoryApp>,
+  steps: readonly RecordRestore[],
+): Promise<Map<string, CheckedRecord>> {
+  const prepared = new Map<string, CheckedRecord>();
   const { memo } = context.change;
   memo.planned = new Set(steps.flatMap(({ id, earlier }) => (earlier === null ? [] : [id])));
   const owners = new Set(steps.flatMap(({ earlier }) => ownerOf(earlier?.['connection_id'])));
-  memo.owners = (await KIND_OF.connection.noun.getAll(context, [...owners])) as ReadonlyMap<string, Stored & ConnectionRow>;
+  memo.owners = (await ENTITY_SERVICES.connection.noun.getAll(context, [...owners])) as ReadonlyMap<
+    string,
+    StoredEntity & ConnectionRow
+  >;
   const { progress } = context.change;
   progress.begin('check', steps.length);
-  const prepare = async ({ kind, id, name, earlier, now }: Step): Promise<void> => {
+  const prepare = async ({ kind, id, name, earlier, now }: RecordRestore): Promise<void> => {
     progress.add(1);
     if (earlier === null) return;
     const checked = await kind.prepareEarlier(context, earlier, now).catch(async (error: unknown) => {
@@ -185,16 +191,16 @@ function parentConflict(error: unknown): unknown {
   });
 }
 
-const labelOf = ({ entity_type }: Undoable): string => entity_type.replaceAll('_', ' ');
+const labelOf = ({ entity_type }: Restorable): string => entity_type.replaceAll('_', ' ');
 
-function named(error: unknown, kind: Undoable, name: string, verb = 'restored'): unknown {
+function named(error: unknown, kind: Restorable, name: string, verb = 'restored'): unknown {
   const prefix = `The ${labelOf(kind)} ${name} cannot be ${verb}: `;
   if (!(error instanceof AppError) || error.detail.startsWith(prefix)) return error;
   return new AppError(error.code, `${prefix}${error.detail}`, { cause: error, errors: error.errors });
 }
 
 /** A name that another record has by now: here nobody can choose another one. */
-function taken(error: unknown, { kind, name }: Step): AppError | null {
+function taken(error: unknown, { kind, name }: RecordRestore): AppError | null {
   const [fault] = error instanceof AppError && uniqueViolation(error.cause) !== null ? error.errors : [];
   if (fault === undefined) return null;
   const label = labelOf(kind);
@@ -203,8 +209,8 @@ function taken(error: unknown, { kind, name }: Step): AppError | null {
 }
 
 interface Applied {
-  readonly steps: readonly Step[];
-  readonly prepared: ReadonlyMap<string, Prepared>;
+  readonly steps: readonly RecordRestore[];
+  readonly prepared: ReadonlyMap<string, CheckedRecord>;
   readonly is_whole: boolean;
   /** How many are written or deleted together; a refusal of several names none of them. */
   readonly at_once: number;
@@ -215,9 +221,9 @@ async function applySteps(inside: Context<HistoryApp>, tx: Db, { steps, prepared
   const turn = createSlices();
   inside.change?.progress.begin('write', steps.length);
   const inPages = async (
-    all: readonly Step[],
+    all: readonly RecordRestore[],
     verb: string,
-    work: (page: readonly Step[]) => Promise<unknown>,
+    work: (page: readonly RecordRestore[]) => Promise<unknown>,
   ): Promise<void> => {
     for (const page of runsOf(all, at_once, (a, b) => a.kind === b.kind)) {
       await work(page).catch((error: unknown) => {
@@ -229,15 +235,16 @@ async function applySteps(inside: Context<HistoryApp>, tx: Db, { steps, prepared
       await turn();
     }
   };
-  const removeEach = (going: readonly Step[]) => inPages(going, 'deleted', (page) => remove(inside, tx, page, is_whole));
-  const restoreEach = (coming: readonly Step[]) => inPages(coming, 'restored', (page) => restore(inside, tx, page, prepared));
-  const leaving = UNDOABLE.toReversed().flatMap((kind) =>
+  const removeEach = (going: readonly RecordRestore[]) => inPages(going, 'deleted', (page) => remove(inside, tx, page, is_whole));
+  const restoreEach = (coming: readonly RecordRestore[]) =>
+    inPages(coming, 'restored', (page) => restore(inside, tx, page, prepared));
+  const leaving = RESTORABLES.toReversed().flatMap((kind) =>
     steps.filter((step) => step.kind === kind && step.earlier === null && step.now !== null),
   );
-  const returning = UNDOABLE.flatMap((kind) => steps.filter((step) => step.kind === kind && step.earlier !== null));
+  const returning = RESTORABLES.flatMap((kind) => steps.filter((step) => step.kind === kind && step.earlier !== null));
   const [tests, connections] = (['test', 'connection'] as const).map((type) =>
     leaving.filter(({ kind }) => kind.entity_type === type),
-  ) as [Step[], Step[]];
+  ) as [RecordRestore[], RecordRestore[]];
   // A definition takes its tests along: those that belonged to another one before go back to it first.
   const left = new Set(leaving.map(({ id }) => id));
   const moving = returning.filter(({ now }) => left.has(String(now?.['owner_id'])));
@@ -261,8 +268,8 @@ async function applySteps(inside: Context<HistoryApp>, tx: Db, { steps, prepared
 async function restore(
   inside: Context<HistoryApp>,
   tx: Db,
-  steps: readonly Step[],
-  prepared: ReadonlyMap<string, Prepared>,
+  steps: readonly RecordRestore[],
+  prepared: ReadonlyMap<string, CheckedRecord>,
 ): Promise<void> {
   const coming = steps.flatMap(({ id, earlier, now }) => {
     const checked = prepared.get(id);
@@ -275,7 +282,7 @@ async function restore(
 }
 
 /** @param steps of one kind. */
-async function remove(inside: Context<HistoryApp>, tx: Db, steps: readonly Step[], is_whole: boolean): Promise<void> {
+async function remove(inside: Context<HistoryApp>, tx: Db, steps: readonly RecordRestore[], is_whole: boolean): Promise<void> {
   const [first] = steps;
   if (first === undefined) return;
   const { kind } = first;
@@ -289,8 +296,8 @@ async function remove(inside: Context<HistoryApp>, tx: Db, steps: readonly Step[
   if (!is_whole || kind.entity_type !== 'connection') return void (await kind.removeAll(inside, tx, ids));
   // What others added to it since is theirs.
   for (const { id, name } of steps) {
-    const stored = current.get(id) as Stored;
-    await removeEmpty(inside, { kind: KIND_OF.connection, index: null, id, name, stored }).catch((error: unknown) => {
+    const stored = current.get(id) as StoredEntity;
+    await removeEmpty(inside, { kind: ENTITY_SERVICES.connection, index: null, id, name, stored }).catch((error: unknown) => {
       throw error instanceof AppError && error.code === 'invalid'
         ? new AppError('conflict', error.detail, { cause: error })
         : error;

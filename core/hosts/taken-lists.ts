@@ -2,14 +2,14 @@ import { withTimeout } from '#core/lib/with-timeout.ts';
 import { type ListKind, toRevision } from './list-revisions.ts';
 
 /** Within this time hosts apply what was changed (contract section 8); the API answers no later for their sake. */
-export const TOLD_MS = 1_000;
+export const CONFIRM_TIMEOUT_MS = 1_000;
 
 /** Names a state of a list. */
 export const listName = (kind: ListKind, revision: number): string => `${kind}:${revision}`;
 export const isListName = (name: string): boolean => /^(?:tokens|identity):/.test(name);
 
 /** Which state of each list a host has taken, and who waits until all have. */
-export interface TakenLists {
+export interface ConfirmedLists {
   take(host: string, name: string): void;
   /**
    * Resolves when every host has taken the state or a later one, or after `timeout_ms`. Not waited for: hosts that never said what
@@ -21,7 +21,7 @@ export interface TakenLists {
 }
 
 /** @param hosts those connected now. */
-export function createTakenLists(hosts: () => Iterable<string>): TakenLists {
+export function createTakenLists(hosts: () => Iterable<string>): ConfirmedLists {
   /** By host and list, while the host is there. */
   const taken = new Map<string, Map<string, number>>();
   const waiters = new Set<() => void>();

@@ -12,7 +12,7 @@ const WINDOW_MS = 15 * 60_000;
 /** Sign-ins that are looked through for an address that signed in before. */
 const LOOKED_AT = 1_000;
 
-export interface Attempt {
+export interface SignInAttempt {
   /** Takes the attempt back: it was no failure. */
   forgive(): Promise<void>;
 }
@@ -32,7 +32,7 @@ interface Limit {
  * The 50 protect the account from many addresses at once, and must not lock its owner out: a live session and an address that
  * signed in before are exempt. A session has 50 of its own.
  */
-export async function countAttempt(context: Context, username: string): Promise<Attempt> {
+export async function countAttempt(context: Context, username: string): Promise<SignInAttempt> {
   const { app, ip, actor } = context;
   const account = new Bun.CryptoHasher('sha256').update(username.toLowerCase()).digest('hex').slice(0, 32);
   const network = networkOf(ip ?? '');

@@ -15,7 +15,7 @@ import type { Db } from '#core/store/store.ts';
 import type { Schema } from '#core/store/schema.ts';
 import type { HostEvent, LiveToken } from '#core/contract/deploy/control.ts';
 import { raiseRevision, readRevision } from '#core/hosts/list-revisions.ts';
-import { listName, TOLD_MS } from '#core/hosts/taken-lists.ts';
+import { listName, CONFIRM_TIMEOUT_MS } from '#core/hosts/taken-lists.ts';
 import type { Context, Handlers } from '#core/context/context.ts';
 import { runEvery } from '#core/platform/run-every.ts';
 import { signal } from '#core/platform/signals.ts';
@@ -63,14 +63,14 @@ export const mcpTokenHandlers: Pick<
       created_at: app.clock().toISOString(),
     };
     const shown = await tokens.add(context, row, async (tx) => void (await raiseRevision(app, tx, 'tokens')));
-    await tellTokens(app);
+    await pushTokens(app);
     return { ...shown, token };
   },
   'mcp_tokens.update': async (context, { id, version, ...sent }) => {
     const { app } = context;
     const change = Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== undefined)) as Partial<TokenRow>;
     const shown = await app.store.write((tx) => changeToken(context, tx, id, version, change));
-    await tellTokens(app);
+    await pushTokens(app);
     return shown;
   },
   'mcp_tokens.delete': async (context, { id }) => {
@@ -78,7 +78,7 @@ export const mcpTokenHandlers: Pick<
     await tokens.revoke(context, id, async (tx) => void (await raiseRevision(app, tx, 'tokens')), {
       revoked_at: app.clock().toISOString(),
     });
-    await tellTokens(app);
+    await pushTokens(app);
     return {};
   },
 };
@@ -127,10 +127,10 @@ export const publishTokens = (app: Platform & WithHosts): Promise<void> =>
   app.token_lock(async () => app.hosts.publish(await tokensEvent(app)));
 
 /** The hosts of every server. What the API has answered holds on all that say what they take. */
-async function tellTokens(app: Platform & WithHosts): Promise<void> {
+async function pushTokens(app: Platform & WithHosts): Promise<void> {
   await afterCommit(app, 'telling hosts of access tokens', async () => {
     const list = listName('tokens', await readRevision(app, 'tokens'));
-    await app.hosts.told(list, TOLD_MS, () => Promise.all([publishTokens(app), signal(app, 'tokens')]));
+    await app.hosts.told(list, CONFIRM_TIMEOUT_MS, () => Promise.all([publishTokens(app), signal(app, 'tokens')]));
   });
 }
 
@@ -152,7 +152,7 @@ export function followTokens(app: Platform & WithHosts): () => void {
 const TELL_MS = 15_000;
 
 /** Idle time counts over all hosts: each hears of the uses that others reported. @returns a function that ends it. */
-export function tellTokenUses(app: Platform & WithHosts, every_ms = TELL_MS): () => void {
+export function pushTokenUses(app: Platform & WithHosts, every_ms = TELL_MS): () => void {
   let told = '[]';
   const tell = async (): Promise<void> => {
     const { mcp_tokens } = app.store.tables;

@@ -4,13 +4,13 @@ import { and, eq, isNotNull, ne } from 'drizzle-orm';
 import { MOST_PEOPLE } from '#core/contract/identity/people.ts';
 import type { Role } from '#core/contract/identity/roles.ts';
 import { AppError, invalidField } from '#core/errors.ts';
-import type { Actor, Change } from '#core/context/context.ts';
+import type { Actor, ChangeBatch } from '#core/context/context.ts';
 import { writeAlone } from '#core/store/journal.ts';
 import type { Db } from '#core/store/store.ts';
 import { readSettings } from '#core/settings/settings.ts';
 import type { PersonRow } from './account.ts';
 import { noteEnded } from './oauth/ended.ts';
-import { tellIdentity } from './oauth/published.ts';
+import { pushIdentity } from './oauth/published.ts';
 import { roleOf } from '#core/context/roles.ts';
 
 export async function writePeople<T>(app: Platform & WithHosts, work: (tx: Db, endAccess: EndAccess) => Promise<T>): Promise<T> {
@@ -22,7 +22,7 @@ export async function writePeople<T>(app: Platform & WithHosts, work: (tx: Db, e
     };
     return keepOwner({ app }, tx, () => work(tx, endAccess));
   });
-  if (ended) await tellIdentity(app);
+  if (ended) await pushIdentity(app);
   return result;
 }
 
@@ -35,7 +35,7 @@ export type EndAccess = (person_id: string) => Promise<void>;
  * Of several changes within one, only the last state counts.
  */
 export async function keepOwner<T>(
-  { app, change }: { readonly app: Platform; readonly change?: Change | undefined },
+  { app, change }: { readonly app: Platform; readonly change?: ChangeBatch | undefined },
   tx: Db,
   work: () => Promise<T>,
 ): Promise<T> {

@@ -1,7 +1,7 @@
 import type { Sealed } from '#core/contract/fields.ts';
 
 /** A sealed value with its place: the associated data that it opens with. */
-export interface PlacedSecret {
+export interface SecretAt {
   readonly place: string;
   readonly sealed: string;
 }
@@ -21,7 +21,7 @@ export function replaceSealed(value: unknown, replacement: (sealed: string) => u
  * Every sealed value below a record whose place is `prefix` (`connection/<id>`, `admin/<id>`, `server_config`): field names
  * joined by slashes; an item of a list goes by its `client_id`, `id` or `name`, so that its place survives another order.
  */
-export function secretsIn(value: unknown, prefix: string): PlacedSecret[] {
+export function secretsIn(value: unknown, prefix: string): SecretAt[] {
   if (isSealed(value)) return [{ place: prefix, sealed: value.$sealed }];
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, item]: [string, unknown]) =>

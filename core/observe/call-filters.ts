@@ -1,7 +1,7 @@
 import type { Platform } from '#core/platform/platform.ts';
 import { and, type Column, eq, gte, isNull, lt, or, type SQL, sql, inArray, isNotNull, notInArray } from 'drizzle-orm';
 import type { Store } from '#core/store/store.ts';
-import { OUTCOME_CODES, type Outcome } from '#core/contract/observe/outcomes.ts';
+import { OUTCOME_CODES, type CallOutcome } from '#core/contract/observe/outcomes.ts';
 
 const OTHER_CODES = Object.values(OUTCOME_CODES).flat();
 
@@ -26,7 +26,7 @@ export function clientName(client: string | null): string | null {
 }
 
 /** Calls that ended so. That there is an error is said as the indexes of failed calls say it. */
-export function endedAs({ store }: Platform, outcome: Outcome): SQL | undefined {
+export function endedAs({ store }: Platform, outcome: CallOutcome): SQL | undefined {
   const { error } = store.tables.request_logs;
   if (outcome === 'ok') return isNull(error);
   if (outcome === 'tool_error') return and(isNotNull(error), notInArray(error, OTHER_CODES));

@@ -7,14 +7,14 @@ import { isClient } from './call-filters.ts';
 const PAGE = 100;
 
 /** Which calls of a client are wanted. */
-interface Wanted {
+interface ClientCallFilter {
   readonly client: string;
   readonly since: string | undefined;
   /** What else a call has to fulfil, the times included. */
   readonly also: SQL | undefined;
 }
 
-interface Found {
+interface CallId {
   readonly id: number;
   readonly timestamp: string;
 }
@@ -24,7 +24,7 @@ const FEW_SESSIONS = 5_000;
 const FEW_CALLS = 10_000;
 
 /** Whether all calls of a client are quickly read. */
-export async function isRare({ store }: Platform, wanted: Wanted): Promise<boolean> {
+export async function isRare({ store }: Platform, wanted: ClientCallFilter): Promise<boolean> {
   const { mcp_sessions } = store.tables;
   const its = store.db
     .select({ calls: mcp_sessions.calls })
@@ -44,7 +44,7 @@ export async function isRare({ store }: Platform, wanted: Wanted): Promise<boole
  */
 export async function newestOfClient(
   app: Platform,
-  wanted: Wanted,
+  wanted: ClientCallFilter,
   is_rare: boolean,
   skip: number,
   limit: number,
@@ -68,10 +68,10 @@ export async function newestOfClient(
   return idsOf(found, skip);
 }
 
-const idsOf = (found: readonly Found[], skip: number): number[] => found.slice(skip).map(({ id }) => id);
+const idsOf = (found: readonly CallId[], skip: number): number[] => found.slice(skip).map(({ id }) => id);
 
 /** How many calls of a client there are, but no more than `most`. */
-export async function countOfClient(app: Platform, wanted: Wanted, is_rare: boolean, most: number): Promise<number> {
+export async function countOfClient(app: Platform, wanted: ClientCallFilter, is_rare: boolean, most: number): Promise<number> {
   const counts = await Promise.all(
     partsOf(app, wanted).map((part) =>
       countUpTo(app, most, sql`select 1 from ${callsFrom(app, is_rare)} where ${and(part, wanted.also)}`),
@@ -87,7 +87,7 @@ const callsFrom = ({ store }: Platform, by_session: boolean): SQL =>
     : sql`${store.tables.request_logs}`;
 
 /** The calls in sessions of the client, and those of the time before there were sessions. */
-function partsOf({ store }: Platform, wanted: Wanted): readonly [SQL, SQL | undefined] {
+function partsOf({ store }: Platform, wanted: ClientCallFilter): readonly [SQL, SQL | undefined] {
   const { request_logs, mcp_sessions } = store.tables;
   const sessions = store.db.select({ id: mcp_sessions.id }).from(mcp_sessions).where(sessionsWanted(store, wanted));
   return [
@@ -100,10 +100,10 @@ function partsOf({ store }: Platform, wanted: Wanted): readonly [SQL, SQL | unde
 async function newestOf(
   app: Platform,
   parts: readonly (SQL | undefined)[],
-  { also }: Wanted,
+  { also }: ClientCallFilter,
   most: number,
   by_session = false,
-): Promise<Found[]> {
+): Promise<CallId[]> {
   const { request_logs: table } = app.store.tables;
   const order = sql`${desc(table.timestamp)}, ${desc(table.id)}`;
   const selects = parts.map(
@@ -119,7 +119,11 @@ async function newestOf(
 }
 
 /** The next sessions of the client after one, the latest first. */
-function sessionsOf(app: Platform, wanted: Wanted, after: { readonly id: number; readonly last_at: string } | undefined) {
+function sessionsOf(
+  app: Platform,
+  wanted: ClientCallFilter,
+  after: { readonly id: number; readonly last_at: string } | undefined,
+) {
   const { id, last_at } = app.store.tables.mcp_sessions;
   const { db, tables } = app.store;
   const earlier =
@@ -133,9 +137,9 @@ function sessionsOf(app: Platform, wanted: Wanted, after: { readonly id: number;
 }
 
 /** A call that came late may be older than the start of its session, but none is newer than its end. */
-function sessionsWanted(store: Platform['store'], { client, since }: Wanted): SQL | undefined {
+function sessionsWanted(store: Platform['store'], { client, since }: ClientCallFilter): SQL | undefined {
   const { mcp_sessions: table } = store.tables;
   return and(isClient(store, table.client, client), since === undefined ? undefined : gte(table.last_at, since));
 }
 
-const newest = (a: Found, b: Found): number => (a.timestamp === b.timestamp ? b.id - a.id : a.timestamp < b.timestamp ? 1 : -1);
+const newest = (a: CallId, b: CallId): number => (a.timestamp === b.timestamp ? b.id - a.id : a.timestamp < b.timestamp ? 1 : -1);

@@ -1,4 +1,4 @@
-import { neverRan, type Outcome, OUTCOMES, outcomeOf } from '#core/contract/observe/outcomes.ts';
+import { neverRan, type CallOutcome, CALL_OUTCOMES, outcomeOf } from '#core/contract/observe/outcomes.ts';
 import type { Calls } from '#core/contract/observe/usage-batch.ts';
 import { addDuration, type Histogram } from '#core/lib/histogram.ts';
 
@@ -53,7 +53,7 @@ export function countCalls(calls: Calls): { cells: Cell[]; cell_of: number[] } {
 
 const noCounts = (): Counts => ({
   calls: 0,
-  outcomes: OUTCOMES.map(() => 0),
+  outcomes: CALL_OUTCOMES.map(() => 0),
   waited_ms: 0,
   longest_wait_ms: 0,
   rows: 0,
@@ -71,7 +71,7 @@ function addCall(cell: Cell, at: number, calls: Calls, n: number): void {
   if (at < cell.first_ms) cell.first_ms = at;
   if (at > cell.last_ms) cell.last_ms = at;
   cell.calls += 1;
-  const place = OUTCOMES.indexOf(outcome);
+  const place = CALL_OUTCOMES.indexOf(outcome);
   cell.outcomes[place] = (cell.outcomes[place] ?? 0) + 1;
   cell.waited_ms += waited;
   if (waited > cell.longest_wait_ms) cell.longest_wait_ms = waited;
@@ -83,7 +83,7 @@ function addCall(cell: Cell, at: number, calls: Calls, n: number): void {
   addDuration(cell.histogram, duration);
 }
 
-export const countOf = ({ outcomes }: Pick<Counts, 'outcomes'>, outcome: Outcome): number =>
-  outcomes[OUTCOMES.indexOf(outcome)] ?? 0;
+export const countOf = ({ outcomes }: Pick<Counts, 'outcomes'>, outcome: CallOutcome): number =>
+  outcomes[CALL_OUTCOMES.indexOf(outcome)] ?? 0;
 
 export const errorsOf = (counts: Pick<Counts, 'calls' | 'outcomes'>): number => counts.calls - countOf(counts, 'ok');

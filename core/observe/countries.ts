@@ -24,11 +24,11 @@ export interface CountriesOptions {
 }
 
 /** A record of the installed data, or of one of MaxMind's and its kin. */
-interface Place {
+interface GeoRecord {
   readonly country_code?: string;
   readonly country?: string | { readonly iso_code?: string };
 }
-type Look = (address: string) => Place | null;
+type LookUp = (address: string) => GeoRecord | null;
 
 /** Whois data of the address registries: CC BY 4.0, NRO. */
 const INSTALLED = packageFile('@ip-location-db/geo-whois-asn-country-mmdb/geo-whois-asn-country.mmdb');
@@ -42,11 +42,11 @@ export function createCountries({ env, log, policy, clock, maxmind_url }: Countr
   const { SVC_GEOIP_SOURCE: source, SVC_MAXMIND_LICENSE_KEY: license_key } = env;
   const own_file = join(env.SVC_DATA_DIR, 'geoip', 'GeoLite2-Country.mmdb');
   const ends = new AbortController();
-  let opening: Promise<Look | null> | null = null;
+  let opening: Promise<LookUp | null> | null = null;
   let downloading: Promise<void> | null = null;
   let next_download = 0;
 
-  const open = async (): Promise<Look | null> => {
+  const open = async (): Promise<LookUp | null> => {
     if (source !== 'generic' && source !== 'maxmind')
       return (await openFile(source)) ?? untold('SVC_GEOIP_SOURCE names a file that is not a readable .mmdb database.');
     const kept = source === 'maxmind' ? await openFile(own_file) : null;
@@ -112,13 +112,13 @@ export function createCountries({ env, log, policy, clock, maxmind_url }: Countr
   };
 }
 
-function codeOf(place: Place | null): string | null {
+function codeOf(place: GeoRecord | null): string | null {
   const country = place?.country;
   const code = place?.country_code ?? (typeof country === 'string' ? country : country?.iso_code);
   return code !== undefined && /^[A-Z]{2}$/.test(code) ? code : null;
 }
 
-async function openFile(path: string): Promise<Look | null> {
+async function openFile(path: string): Promise<LookUp | null> {
   try {
     return await toLook(await readFile(path));
   } catch {
@@ -127,10 +127,10 @@ async function openFile(path: string): Promise<Look | null> {
 }
 
 /** @throws when it is no database. */
-async function toLook(file: Buffer): Promise<Look> {
+async function toLook(file: Buffer): Promise<LookUp> {
   const { Reader } = await import('maxmind');
   const reader = new Reader(file);
-  return (address) => reader.get(address) as Place | null;
+  return (address) => reader.get(address) as GeoRecord | null;
 }
 
 export interface WithCountries {

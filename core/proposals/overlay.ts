@@ -10,17 +10,17 @@ import { createSnapshotCache } from '#core/versions/stored-snapshots.ts';
 import { createWorkingCopyHolder } from '#core/versions/working-copy.ts';
 import { type ConnectionRow, createSourcePool, type SourcePool } from '#core/sources/source-pool.ts';
 import type { Recorded } from '#core/context/context.ts';
-import type { Call, Door, Replay } from '#core/context/context.ts';
+import type { RequestContext, RunOperations, ProposalRun } from '#core/context/context.ts';
 import { AppError } from '#core/errors.ts';
 import { entityTable } from '#core/store/entity-table.ts';
 import { lastChange } from '#core/store/journal.ts';
 import { createLock } from '#core/store/open.ts';
 import type { Db, Store } from '#core/store/store.ts';
-import { openScratch } from './scratch-store.ts';
-import { recalling, type Recalled } from './recall.ts';
+import { openMemoryStore } from './scratch-store.ts';
+import { recordingSources, type RecordedAnswers } from './recall.ts';
 
 /** An operation of a proposal as it is replayed. */
-export interface Step {
+export interface ProposedOperation {
   readonly operation: OperationName;
   readonly input: Readonly<Record<string, unknown>>;
 }
@@ -31,13 +31,13 @@ export interface Overlay {
   /** Sessions to the connections of this copy. */
   readonly sources: SourcePool;
   /** What the databases said of statements. */
-  readonly recalled: Recalled;
+  readonly recalled: RecordedAnswers;
   /** How many operations it has. */
   readonly applied: number;
   /** Runs an operation that changes something; one that fails leaves nothing. */
-  apply(door: Door<DeployApp>, step: Step, call: Call): Promise<Applied>;
+  apply(door: RunOperations<DeployApp>, step: ProposedOperation, call: RequestContext): Promise<Applied>;
   /** Runs one that only reads or tries. */
-  look(door: Door<DeployApp>, step: Step, call: Call): Promise<unknown>;
+  look(door: RunOperations<DeployApp>, step: ProposedOperation, call: RequestContext): Promise<unknown>;
   close(): Promise<void>;
 }
 
@@ -59,18 +59,18 @@ const PAGE = 500;
 const ROWS_AT_ONCE = 400;
 
 export async function openOverlay(app: DeployApp, owner: Owner): Promise<Overlay> {
-  const scratch = await openScratch();
+  const scratch = await openMemoryStore();
   await app.store.read((tx) => copyConfiguration(app.store, tx, scratch));
   const live = new Map((await scratch.db.select().from(scratch.tables.connections)).map((row) => [row.id, row]));
-  const recalled: Recalled = new Map();
+  const recalled: RecordedAnswers = new Map();
   const own = createSourcePool(app.policy, app.keyring);
-  const sources = sharing(app.sources, own, live);
+  const sources = withUnchangedShared(app.sources, own, live);
   const inside: DeployApp = {
     ...app,
     store: scratch,
     // Counters of the installation are not counted up by what is only tried.
     kv: createMemoryKv(() => app.clock().getTime()),
-    sources: recalling(sources, recalled, 'note'),
+    sources: recordingSources(sources, recalled, 'note'),
     working_copy: createWorkingCopyHolder(),
     pending: null,
     tool_tokens: new Map(),
@@ -115,7 +115,7 @@ export async function openOverlay(app: DeployApp, owner: Owner): Promise<Overlay
   };
 }
 
-export const replayOf = ({ id, author }: Owner, ids: Ids): Replay => ({
+export const replayOf = ({ id, author }: Owner, ids: Ids): ProposalRun => ({
   proposal_id: id,
   author: author.name,
   newId: (kind, name) => ids.next(kind, name),
@@ -145,7 +145,7 @@ export function createIds(owner: Pick<Owner, 'id' | 'created_at'>, given: Readon
 }
 
 /** Connections that nobody changed are asked through their own sessions. */
-function sharing(live: SourcePool, own: SourcePool, rows: ReadonlyMap<string, ConnectionRow>): SourcePool {
+function withUnchangedShared(live: SourcePool, own: SourcePool, rows: ReadonlyMap<string, ConnectionRow>): SourcePool {
   const poolOf = (row: ConnectionRow) => (rows.get(row.id)?.version === row.version ? live : own);
   return {
     of: (row) => poolOf(row).of(row),
@@ -183,7 +183,7 @@ async function copyConfiguration(from: Store, tx: Db, to: Store): Promise<void> 
 type Schema = Store['tables'];
 
 /** A rollback reads the history, which is too long to be copied whole. */
-async function copyHistory(from: Store, to: Store, operation: OperationName, input: Step['input']): Promise<void> {
+async function copyHistory(from: Store, to: Store, operation: OperationName, input: ProposedOperation['input']): Promise<void> {
   const wanted = input['history_id'];
   if (operation !== 'history.rollback' || typeof wanted !== 'string') return;
   const { history } = from.tables;

@@ -4,9 +4,9 @@ import { afterCommit } from '#core/platform/after-commit.ts';
 import { runEvery } from '#core/platform/run-every.ts';
 import type { ProposalFinding, Reviewed } from '#core/contract/proposals.ts';
 import { AppError, CONTROLS, type ErrorCode } from '#core/errors.ts';
-import type { Call, Door } from '#core/context/context.ts';
+import type { RequestContext, RunOperations } from '#core/context/context.ts';
 import { createLock, type Lock } from '#core/store/open.ts';
-import { openOverlay, type Overlay, type Owner, stampOf, type Step } from './overlay.ts';
+import { openOverlay, type Overlay, type Owner, stampOf, type ProposedOperation } from './overlay.ts';
 
 /** A proposal on the working copy as it is now. */
 export interface Review extends Reviewed {
@@ -15,7 +15,7 @@ export interface Review extends Reviewed {
   readonly problem: string | null;
 }
 
-interface Kept {
+interface OpenOverlay {
   readonly overlay: Overlay;
   readonly stamp: string;
   version: number;
@@ -25,7 +25,7 @@ interface Kept {
 
 /** Overlays of the proposals that were written to last, so that a further operation costs one operation. */
 export interface Overlays {
-  readonly kept: Map<string, Kept>;
+  readonly kept: Map<string, OpenOverlay>;
   /** Of each author: what one proposes takes turns. */
   readonly locks: Map<string, Lock>;
   /** What reviewers saw last. */
@@ -37,7 +37,7 @@ const MOST_KEPT = 4;
 const KEPT_MS = 10 * 60_000;
 
 export function createOverlays(): Overlays {
-  const kept = new Map<string, Kept>();
+  const kept = new Map<string, OpenOverlay>();
   return {
     kept,
     locks: new Map(),
@@ -64,7 +64,7 @@ export async function inTurn<T>(
 }
 
 /** A proposal as it is replayed. */
-export interface Replayed extends Owner {
+export interface ProposalVersion extends Owner {
   readonly version: number;
 }
 
@@ -74,18 +74,18 @@ export interface Replayed extends Owner {
  */
 export async function withOverlay<T>(
   app: ProposalsApp,
-  door: Door<DeployApp>,
-  proposal: Replayed,
-  steps: readonly Step[],
-  call: Call,
+  door: RunOperations<DeployApp>,
+  proposal: ProposalVersion,
+  steps: readonly ProposedOperation[],
+  call: RequestContext,
   work: (overlay: Overlay) => Promise<{ readonly value: T; readonly version: number }>,
 ): Promise<T> {
   const { kept } = app.overlays;
   const stamp = await stampOf(app);
   const known = kept.get(proposal.id);
   const fits = known?.stamp === stamp && known.version === proposal.version;
-  if (known !== undefined && !fits) await drop(app, proposal.id);
-  const entry = known !== undefined && fits ? known : await replayed(app, door, proposal, steps, call, stamp);
+  if (known !== undefined && !fits) await closeOverlay(app, proposal.id);
+  const entry = known !== undefined && fits ? known : await openApplied(app, door, proposal, steps, call, stamp);
   const { applied } = entry.overlay;
   entry.busy = true;
   try {
@@ -95,7 +95,7 @@ export async function withOverlay<T>(
   } catch (error) {
     entry.busy = false;
     // It may have what was not stored; what an operation itself refuses leaves nothing.
-    if (!(error instanceof AppError) || entry.overlay.applied !== applied) await drop(app, proposal.id);
+    if (!(error instanceof AppError) || entry.overlay.applied !== applied) await closeOverlay(app, proposal.id);
     throw error;
   } finally {
     entry.busy = false;
@@ -104,14 +104,14 @@ export async function withOverlay<T>(
   }
 }
 
-async function replayed(
+async function openApplied(
   app: ProposalsApp,
-  door: Door<DeployApp>,
-  proposal: Replayed,
-  steps: readonly Step[],
-  call: Call,
+  door: RunOperations<DeployApp>,
+  proposal: ProposalVersion,
+  steps: readonly ProposedOperation[],
+  call: RequestContext,
   stamp: string,
-): Promise<Kept> {
+): Promise<OpenOverlay> {
   const overlay = await openOverlay(app, proposal);
   try {
     await applyAll(overlay, door, steps, call);
@@ -119,7 +119,7 @@ async function replayed(
     await overlay.close();
     throw withWayOut(error);
   }
-  const entry: Kept = { overlay, stamp, version: proposal.version, used_at: performance.now(), busy: true };
+  const entry: OpenOverlay = { overlay, stamp, version: proposal.version, used_at: performance.now(), busy: true };
   app.overlays.kept.set(proposal.id, entry);
   return entry;
 }
@@ -130,10 +130,10 @@ async function replayed(
  */
 export async function applyAll(
   overlay: Overlay,
-  door: Door<DeployApp>,
-  steps: readonly Step[],
-  call: Call,
-  onRefusal: (step: Step, error: AppError) => Promise<void> = async () => undefined,
+  door: RunOperations<DeployApp>,
+  steps: readonly ProposedOperation[],
+  call: RequestContext,
+  onRefusal: (step: ProposedOperation, error: AppError) => Promise<void> = async () => undefined,
 ) {
   const applied: Awaited<ReturnType<Overlay['apply']>>[] = [];
   for (const [n, step] of steps.entries()) {
@@ -171,7 +171,7 @@ const retold = (error: AppError, code: ErrorCode, detail: string): AppError => {
   return new AppError(code, detail, { cause: error, errors, ...(retry_after !== undefined && { retry_after }) });
 };
 
-export async function drop({ overlays: { kept }, log }: Platform & WithOverlays, id: string): Promise<void> {
+export async function closeOverlay({ overlays: { kept }, log }: Platform & WithOverlays, id: string): Promise<void> {
   const entry = kept.get(id);
   if (entry === undefined || entry.busy) return;
   kept.delete(id);
@@ -187,7 +187,7 @@ export async function dropIdle(app: Platform & WithOverlays, kept_ms = KEPT_MS):
   const surplus = idle.length - MOST_KEPT;
   const now = performance.now();
   for (const [n, [id, { used_at }]] of idle.entries()) {
-    if (n < surplus || now - used_at > kept_ms) await drop(app, id);
+    if (n < surplus || now - used_at > kept_ms) await closeOverlay(app, id);
   }
 }
 

@@ -9,8 +9,8 @@ import { CONFIG_ID } from '#core/contract/settings/config.ts';
 import { readSettings } from '#core/settings/settings.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import { authorOf } from '#core/context/roles.ts';
-import { emitNotice } from '#core/records/events.ts';
-import type { Context, Door, Handlers } from '#core/context/context.ts';
+import { emitEvent } from '#core/records/events.ts';
+import type { Context, RunOperations, Handlers } from '#core/context/context.ts';
 import { entityTable } from '#core/store/entity-table.ts';
 import { countAlone, writeAlone } from '#core/store/journal.ts';
 import type { Db } from '#core/store/store.ts';
@@ -18,9 +18,9 @@ import { within } from './scratch-store.ts';
 import { createWorkingCopyHolder } from '#core/versions/working-copy.ts';
 import { eq } from 'drizzle-orm';
 import { createIds, openOverlay, type Overlay, replayOf, touchedBy } from './overlay.ts';
-import { applyAll, cannotApply, drop, inTurn } from './overlays.ts';
-import { recalling } from './recall.ts';
-import { replayProposal } from './replay-calls.ts';
+import { applyAll, cannotApply, closeOverlay, inTurn } from './overlays.ts';
+import { recordingSources } from './recall.ts';
+import { replayCallsOnProposal } from './replay-calls.ts';
 import { lastReviewOf, reviewOf, withoutFindings } from './review.ts';
 import {
   authorKey,
@@ -75,7 +75,7 @@ export const proposalHandlers: Pick<Handlers<ProposalsApp>, Extract<keyof Handle
     if (text === undefined) throw invalidField('text', 'text is required.');
     return app.store.write((tx) => comment(context, tx, id, text));
   },
-  'proposals.replay': (context, input) => replayProposal(context, doorOf(context), input),
+  'proposals.replay': (context, input) => replayCallsOnProposal(context, doorOf(context), input),
   'proposals.rebase': async (context, { id }) => {
     const row = await findProposal(context.app, id);
     refuseOthers(context, row);
@@ -83,7 +83,7 @@ export const proposalHandlers: Pick<Handlers<ProposalsApp>, Extract<keyof Handle
   },
 };
 
-function doorOf({ door }: Context): Door {
+function doorOf({ door }: Context): RunOperations {
   if (door === undefined) throw new AppError('internal', 'A proposal needs the door of operations.');
   return door;
 }
@@ -125,7 +125,7 @@ async function close(
   const stored = await updateOpen(app, tx, row, { status, gathers: null, closed_at, closed_by: by, closed });
   await forgetOperations(app, tx, row.id);
   if (text !== undefined) await comment(context, tx, row.id, text);
-  await emitNotice(app, 'proposal', { id: row.id, title: row.title, state: status, author: row.author.name, by }, tx, actor);
+  await emitEvent(app, 'proposal', { id: row.id, title: row.title, state: status, author: row.author.name, by }, tx, actor);
   return toItem(app, stored, tx);
 }
 
@@ -146,7 +146,7 @@ async function reject(
   const others = all_of_author ? (await openOf(app, row.author)).filter((other) => other.id !== id) : [];
   for (const other of others) await rejectUnseen(context, other);
   const item = await app.store.write((tx) => close(context, tx, row, 'rejected', closed, text));
-  await drop(app, id);
+  await closeOverlay(app, id);
   return item;
 }
 
@@ -161,7 +161,7 @@ async function rejectUnseen(context: Context<ProposalsApp>, row: ProposalRow): P
       // Its author wrote to it, or somebody decided on it, in this moment: it stays for a look of its own.
       if (!(error instanceof AppError) || error.code !== 'conflict') throw error;
     });
-  await drop(app, row.id);
+  await closeOverlay(app, row.id);
 }
 
 /** All operations in one transaction, each through the same door as if the approver had made it. */
@@ -192,7 +192,7 @@ async function approve(
     for (const { entity_type, entity_id, action } of operations.flatMap(({ touched }) => touched)) {
       if (entity_type === 'connection' && action === 'delete') app.sources.drop(entity_id);
     }
-    await drop(app, id);
+    await closeOverlay(app, id);
     return item;
   } finally {
     await overlay.close();
@@ -210,7 +210,7 @@ async function apply(
   const inside: ProposalsApp = {
     ...app,
     store: within(app.store, tx),
-    sources: recalling(sources, recalled, 'repeat'),
+    sources: recordingSources(sources, recalled, 'repeat'),
     working_copy: createWorkingCopyHolder(),
   };
   const door = doorOf(context);
@@ -293,7 +293,7 @@ async function rebase(context: Context<ProposalsApp>, id: string): Promise<Propo
       }
       return toItem(app, stored, tx);
     });
-    await drop(app, id);
+    await closeOverlay(app, id);
     return item;
   } finally {
     await overlay.close();

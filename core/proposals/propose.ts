@@ -18,16 +18,16 @@ import { resolveNames } from '#core/records/names-to-ids.ts';
 import { authorOf } from '#core/context/roles.ts';
 import { hiddenIn } from '#core/lib/text/hidden-characters.ts';
 import { recordHistory } from '#core/records/history.ts';
-import { emitNotice } from '#core/records/events.ts';
-import type { Call, Context, Door } from '#core/context/context.ts';
+import { emitEvent } from '#core/records/events.ts';
+import type { RequestContext, Context, RunOperations } from '#core/context/context.ts';
 import { writeAlone } from '#core/store/journal.ts';
-import { type Step, touchedBy } from './overlay.ts';
+import { type ProposedOperation, touchedBy } from './overlay.ts';
 import { inTurn, withOverlay } from './overlays.ts';
 import { authorKey, countOpenOf, findProposal, operationsOf, type ProposalRow, sealInput, toStep, updateOpen } from './rows.ts';
 import { looksByItself, wayOf } from '#core/contract/proposal-ways.ts';
 import { summaryOf, titleOf } from './words.ts';
 
-type Given = Readonly<Record<string, unknown>>;
+type OperationInput = Readonly<Record<string, unknown>>;
 
 /** The name of a proposal that does not exist yet. */
 const NEW = 'new';
@@ -51,7 +51,7 @@ export async function propose(
   context: Context<ProposalsApp>,
   name: OperationName,
   definition: Operation,
-  given: Given,
+  given: OperationInput,
 ): Promise<unknown> {
   const { app, door, actor, proposal } = context;
   if (door === undefined) throw new AppError('internal', 'A proposal needs the door of operations.');
@@ -79,7 +79,7 @@ export async function propose(
 }
 
 /** Another server stored an operation of the same proposal meanwhile, or closed it. */
-class Overtaken extends Error {}
+class ConcurrentWrite extends Error {}
 
 const ATTEMPTS = 20;
 
@@ -88,13 +88,13 @@ async function retryOvertaken<T>(attempt: () => Promise<T>): Promise<T> {
     try {
       return await attempt();
     } catch (error) {
-      if (!(error instanceof Overtaken)) throw error;
+      if (!(error instanceof ConcurrentWrite)) throw error;
       if (n === ATTEMPTS) throw error.cause;
     }
   }
 }
 
-export function callOf({ app: _, door: _door, change: _change, ...call }: Context): Call {
+export function callOf({ app: _, door: _door, change: _change, ...call }: Context): RequestContext {
   return call;
 }
 
@@ -125,15 +125,15 @@ async function gathering(app: Platform, author: ProposalAuthor): Promise<Proposa
 
 interface Adding {
   readonly context: Context<ProposalsApp>;
-  readonly door: Door<DeployApp>;
-  readonly call: Call;
+  readonly door: RunOperations<DeployApp>;
+  readonly call: RequestContext;
   readonly author: ProposalAuthor;
   /** Null: a new one begins. */
   readonly row: ProposalRow | null;
   readonly gathers: boolean;
 }
 
-async function add(adding: Adding, name: OperationName, given: Given): Promise<unknown> {
+async function add(adding: Adding, name: OperationName, given: OperationInput): Promise<unknown> {
   const { context, door, call, author, row } = adding;
   const { app } = context;
   const note = checkedNote(context);
@@ -148,7 +148,7 @@ async function add(adding: Adding, name: OperationName, given: Given): Promise<u
   const steps = operations.map((operation) => toStep(app, operation));
   return withOverlay(app, door, proposal, steps, call, async (overlay) => {
     const resolved = call.by_name === true ? await resolveNames(overlay.app, name, given, app) : given;
-    const step: Step = { operation: name, input: withoutVersion(resolved) };
+    const step: ProposedOperation = { operation: name, input: withoutVersion(resolved) };
     const applied = await overlay.apply(door, { ...step, input: resolved }, call).catch(async (error: unknown) => {
       if (error instanceof AppError) await recordBlocked(context, notedAs(name), resolved, error);
       throw error;
@@ -175,12 +175,12 @@ function checkedNote({ proposal }: Context): string | null {
 }
 
 /** The version was compared when it was proposed; from then on `touched` says on what it was made. */
-function withoutVersion({ version: _, ...input }: Given): Given {
+function withoutVersion({ version: _, ...input }: OperationInput): OperationInput {
   return input;
 }
 
 interface Added {
-  readonly step: Step;
+  readonly step: ProposedOperation;
   readonly summary: string;
   readonly touched: ReturnType<typeof touchedBy>;
   readonly note: string | null;
@@ -195,7 +195,7 @@ async function storeOperation(...added: Parameters<typeof store>): Promise<Propo
     const conflict = error instanceof AppError && error.code === 'conflict';
     // That there are too many is no conflict with another write.
     if (!conflict || error.reason === FULL) throw error;
-    throw new Overtaken('Another write of this proposal was first.', { cause: error });
+    throw new ConcurrentWrite('Another write of this proposal was first.', { cause: error });
   }
 }
 
@@ -263,7 +263,7 @@ function store(
     };
     await tx.insert(proposals).values(fresh);
     await tx.insert(proposal_operations).values(operation);
-    await emitNotice(app, 'proposal', { id, title, state: 'open', author: author.name, summary }, tx);
+    await emitEvent(app, 'proposal', { id, title, state: 'open', author: author.name, summary }, tx);
     return fresh;
   });
 }

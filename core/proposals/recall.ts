@@ -1,15 +1,15 @@
 import { AppError } from '#core/errors.ts';
-import { type SourcePool, wrapSources } from '#core/sources/source-pool.ts';
+import { type SourcePool, mapSources } from '#core/sources/source-pool.ts';
 
 /** What databases said of statements, by connection and statement. */
-export type Recalled = Map<string, unknown>;
+export type RecordedAnswers = Map<string, unknown>;
 
 /**
  * Sources that note what their databases say of statements, or say it again: what was asked beforehand is not asked while a
  * transaction of the metadata database is open.
  */
-export function recalling(pool: SourcePool, recalled: Recalled, mode: 'note' | 'repeat'): SourcePool {
-  return wrapSources(pool, (source, row) => {
+export function recordingSources(pool: SourcePool, recalled: RecordedAnswers, mode: 'note' | 'repeat'): SourcePool {
+  return mapSources(pool, (source, row) => {
     const asked =
       <A extends unknown[], R>(method: string, ask: (...input: A) => Promise<R>) =>
       async (...input: A): Promise<R> => {

@@ -1,4 +1,4 @@
-import type { Change } from '#core/contract/deploy/deploy.ts';
+import type { SnapshotChange } from '#core/contract/deploy/deploy.ts';
 import { SERVED } from '#core/contract/entities.ts';
 import type { Reviewed } from '#core/contract/proposals.ts';
 import { toEntry } from '#core/records/history-entry.ts';
@@ -14,7 +14,7 @@ interface Recorded {
   readonly names: readonly string[];
   readonly change: keyof typeof ACTIONS;
   readonly connection_id: string | null;
-  readonly values: Change['values'];
+  readonly values: SnapshotChange['values'];
 }
 
 /** What all operations of a proposal do to each record, out of the history of its copy. */
@@ -52,7 +52,7 @@ export const testChanges = (recorded: readonly Recorded[]): Reviewed['test_chang
   );
 
 /** What is changed and not served, such as a connection without a tool or a disabled tool: no diff of what is served has it. */
-export function unservedChanges(recorded: readonly Recorded[], diff: readonly Change[]): Change[] {
+export function unservedChanges(recorded: readonly Recorded[], diff: readonly SnapshotChange[]): SnapshotChange[] {
   const shown = new Set(diff.map(({ entity_type, name }) => `${entity_type} ${name}`));
   return recorded.flatMap(({ names, connection_id, change, values, ...record }) => {
     const entity_type = SERVED.find((kind) => kind === record.entity_type);

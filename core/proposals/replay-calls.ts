@@ -4,10 +4,10 @@ import { subjectOf } from '#core/contract/entities.ts';
 import type { Replay } from '#core/contract/deploy/replay.ts';
 import { removeCandidate, storeCandidate } from '#core/versions/stored-candidates.ts';
 import { countsOf } from '#core/deploy/deploys.ts';
-import { inTurn } from '#core/deploy/turns.ts';
-import { replayOn, requireSamples } from '#core/deploy/replay-calls.ts';
+import { exclusively } from '#core/deploy/turns.ts';
+import { replayCallsOn, requireSamples } from '#core/deploy/replay-calls.ts';
 import { readWorkingCopy } from '#core/versions/working-copy.ts';
-import type { Context, Door } from '#core/context/context.ts';
+import type { Context, RunOperations } from '#core/context/context.ts';
 import { openOverlay } from './overlay.ts';
 import { applyAll } from './overlays.ts';
 import { callOf } from './propose.ts';
@@ -20,9 +20,9 @@ const KEPT_MS = 10 * 60_000;
  * Runs recent calls on the working copy as it would be with a proposal. Hosts fetch that like a candidate, for which it is stored
  * until they answered; it has no address and serves nobody.
  */
-export async function replayProposal(
+export async function replayCallsOnProposal(
   context: Context<ProposalsApp>,
-  door: Door,
+  door: RunOperations,
   { id, calls }: Input<'proposals.replay'>,
 ): Promise<Replay> {
   const { app } = context;
@@ -48,12 +48,12 @@ export async function replayProposal(
       digest: null,
       token_prefix: null,
     };
-    await inTurn(app, () => app.store.write((tx) => storeCandidate(app, tx, head, tree, view.textOf)));
-    const found = await replayOn(context, name, calls);
+    await exclusively(app, () => app.store.write((tx) => storeCandidate(app, tx, head, tree, view.textOf)));
+    const found = await replayCallsOn(context, name, calls);
     const left_out = problems.map(({ entity_type, name: of, message }) => `${subjectOf(entity_type, of)}: ${message}`);
     return { ...found, against: id, notes: [...left_out, ...found.notes] };
   } finally {
     await overlay.close();
-    await inTurn(app, () => app.store.write((tx) => removeCandidate(app, tx, name)));
+    await exclusively(app, () => app.store.write((tx) => removeCandidate(app, tx, name)));
   }
 }

@@ -15,7 +15,7 @@ import { readWorkingCopy } from '#core/versions/working-copy.ts';
 import { readSettings } from '#core/settings/settings.ts';
 import { mayPretend, withoutFinding } from '#core/definitions/tests.ts';
 import { AppError } from '#core/errors.ts';
-import type { Context, Door } from '#core/context/context.ts';
+import type { Context, RunOperations } from '#core/context/context.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
 import { leavesOf } from '#snapshots/format/order.ts';
 import type { Leaf } from '#snapshots/format/tree.ts';
@@ -34,7 +34,7 @@ type Tried = 'reading' | 'all' | 'none';
 /** What a proposal would change now, with what gates and tests say. Worked out again when it or the configuration changed. */
 export async function reviewOf(
   context: Context<ProposalsApp>,
-  door: Door<DeployApp>,
+  door: RunOperations<DeployApp>,
   row: ProposalRow,
   operations: readonly OperationRow[],
   tried: 'reading' | 'all' = 'reading',
@@ -56,7 +56,7 @@ export async function reviewOf(
 /** The same as it was seen last, else without asking gates and tests. */
 export async function lastReviewOf(
   context: Context<ProposalsApp>,
-  door: Door<DeployApp>,
+  door: RunOperations<DeployApp>,
   row: ProposalRow,
   operations: readonly OperationRow[],
 ): Promise<Review> {
@@ -74,7 +74,7 @@ const keyOf = async ({ app, actor }: Context, { id, version }: ProposalRow, trie
 
 async function reviewed(
   context: Context<ProposalsApp>,
-  door: Door<DeployApp>,
+  door: RunOperations<DeployApp>,
   row: ProposalRow,
   operations: readonly OperationRow[],
   tried: Tried,

@@ -13,7 +13,7 @@ import type { Db } from '#core/store/store.ts';
 import { readPage } from '#core/store/pages.ts';
 import type { Schema } from '#core/store/schema.ts';
 import type { Sealed } from '#core/contract/fields.ts';
-import type { Step } from './overlay.ts';
+import type { ProposedOperation } from './overlay.ts';
 
 export type ProposalRow = Schema['proposals']['$inferSelect'];
 export type OperationRow = Schema['proposal_operations']['$inferSelect'];
@@ -58,9 +58,9 @@ export const sealInput = ({ keyring }: Platform, id: string, input: object): Sea
   $sealed: keyring.seal(JSON.stringify(input), inputPlace(id)),
 });
 
-export const toStep = ({ keyring }: Platform, { id, operation, input }: OperationRow): Step => ({
+export const toStep = ({ keyring }: Platform, { id, operation, input }: OperationRow): ProposedOperation => ({
   operation: operation as OperationName,
-  input: JSON.parse(keyring.open(input.$sealed, inputPlace(id))) as Step['input'],
+  input: JSON.parse(keyring.open(input.$sealed, inputPlace(id))) as ProposedOperation['input'],
 });
 
 export const toOperation = ({ id: _, proposal_id: _proposal, input: _input, ...shown }: OperationRow): ProposalOperation => shown;

@@ -6,12 +6,12 @@ import { translate } from '#core/store/open.ts';
 import { sqliteSchema } from '#core/store/schema.ts';
 
 /** An empty metadata database in memory, gone when it closes; whatever the installation stores in. */
-export interface Scratch extends Store {
+export interface MemoryStore extends Store {
   /** Work as one: what fails leaves nothing. @param work gets a store whose writes are parts of it. */
   attempt<T>(work: (store: Store) => Promise<T>): Promise<T>;
 }
 
-export async function openScratch(): Promise<Scratch> {
+export async function openMemoryStore(): Promise<MemoryStore> {
   const client = createClient({ url: ':memory:', intMode: 'number' });
   const db = drizzle(client) as unknown as Db & Nesting;
   await migrate('sqlite', async (text) => (await client.execute(text)).rows);

@@ -13,7 +13,7 @@ import { type Paging, pagingOf } from '#core/lib/sql/paging.ts';
 import { parseTemplate } from '#core/lib/template/parse.ts';
 import { applyTransform } from '#core/lib/template/transform.ts';
 import type { CallFacts } from './sources.ts';
-import { compileValues, type ResolveValues, transformScope, type Values } from './values.ts';
+import { compileValues, type ResolveValues, transformScope, type ParameterValues } from './values.ts';
 
 type Template = ReturnType<typeof parseTemplate>;
 
@@ -46,7 +46,7 @@ export interface Slot {
   slots(): number;
 }
 
-export interface Run {
+export interface Execution {
   readonly source: () => Promise<Source> | Source;
   /** The same when it is open by now; absent: the run is not pipelined. */
   readonly opened?: (() => Source | undefined) | undefined;
@@ -80,7 +80,7 @@ export interface RunRecord {
   committed: boolean;
 }
 
-export interface Outcome {
+export interface ExecutionResult {
   readonly result: LimitedResult;
   readonly transformed: Transformed | null;
   readonly wait_ms: number;
@@ -115,7 +115,7 @@ export function planQuery(query: FrozenQuery, dialect: SqlDialect): QueryPlan {
  * Runs a query with checked values: waits for a slot, sends the statement with its limits, applies the template.
  * Rejects as `Source.query`, `Slot.enter` and the template do.
  */
-export async function runQuery(plan: QueryPlan, values: Values, run: Run): Promise<Outcome> {
+export async function runQuery(plan: QueryPlan, values: ParameterValues, run: Execution): Promise<ExecutionResult> {
   const { query, dialect, template, mask, paging } = plan;
   const page_of = paging === null ? null : pageStatements(paging, query, dialect, values, run.after ?? null);
   const statement = page_of?.first ?? bind(query.statement, dialect, values);

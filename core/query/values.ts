@@ -9,7 +9,7 @@ import type { Statement } from '#core/lib/sql/statement.ts';
 export const NO_CALLER: CallFacts['caller'] = { claims: NO_CLAIMS, identity: NO_IDENTITY };
 
 /** Checked values of the parameters of a statement, by name. */
-export type Values = Readonly<Record<string, Json | undefined>>;
+export type ParameterValues = Readonly<Record<string, Json | undefined>>;
 
 /**
  * Throws `invalid` with the faults of every argument, and `caller_value_missing` for a value that the call does not have. A promise
@@ -48,7 +48,7 @@ function filled(values: ArgumentValues, fills: readonly Fill[], facts: CallFacts
 const callerScope = ({ identity, claims }: CallFacts['caller']) => ({ ...identity, claims });
 
 /** What the transform template of a call reads beside its rows. */
-export const transformScope = (values: Values, { vars, caller }: CallFacts) => ({
+export const transformScope = (values: ParameterValues, { vars, caller }: CallFacts) => ({
   params: Object.fromEntries(Object.entries(values).map(([name, value]) => [name, value ?? null])),
   vars,
   caller: callerScope(caller),

@@ -1,11 +1,11 @@
-import type { Call, Change, Context, Handlers } from '#core/context/context.ts';
+import type { RequestContext, ChangeBatch, Context, Handlers } from '#core/context/context.ts';
 import type { Platform } from '#core/platform/platform.ts';
 import {
   type ConnectionRow,
   createSourcePool,
   type SourcePool,
   type WithSources,
-  wrapSources,
+  mapSources,
 } from '#core/sources/source-pool.ts';
 import { createProgressNote, readProgress } from '#core/platform/progress.ts';
 import type { AppError } from '#core/errors.ts';
@@ -16,13 +16,13 @@ import type { Db } from '#core/store/store.ts';
 
 /** A context in which connections that are not stored yet can be planned. */
 export interface BatchContext<A extends WithSources = WithSources> extends Context<A> {
-  readonly change: Change & { readonly connections: Map<string, ConnectionRow> };
+  readonly change: ChangeBatch & { readonly connections: Map<string, ConnectionRow> };
 }
 
 /** Runs work whose changes are one batch in the history. What it dials for planned connections is closed at its end. */
 export async function asBatch<A extends WithSources, T>(
   context: Context<A>,
-  action: Change['action'],
+  action: ChangeBatch['action'],
   work: (context: BatchContext<A>) => Promise<T>,
 ): Promise<T> {
   const { app } = context;
@@ -32,14 +32,14 @@ export async function asBatch<A extends WithSources, T>(
   const progress = createProgressNote(app, progressKey(context, context.request_id));
   const change = { action, batch_id: app.ids(), connections, memo: {}, progress };
   try {
-    return await work({ ...context, app: { ...app, sources: askedOnce(pool) }, change });
+    return await work({ ...context, app: { ...app, sources: skipUnreachable(pool) }, change });
   } finally {
     progress.end();
     await scratch.close();
   }
 }
 
-const progressKey = ({ actor }: Pick<Call, 'actor'>, request_id: string): string =>
+const progressKey = ({ actor }: Pick<RequestContext, 'actor'>, request_id: string): string =>
   `progress:${actor?.type}:${actor?.id}:${request_id}`;
 
 export const progressHandlers: Pick<Handlers, 'progress.get'> = {
@@ -49,9 +49,9 @@ export const progressHandlers: Pick<Handlers, 'progress.get'> = {
 };
 
 /** A database that was out of reach is not asked again: every further statement would wait for its time limit. */
-function askedOnce(pool: SourcePool): SourcePool {
+function skipUnreachable(pool: SourcePool): SourcePool {
   const faults = new Map<string, AppError>();
-  return wrapSources(pool, (source, row) => {
+  return mapSources(pool, (source, row) => {
     const remember = (answer: unknown): void => {
       if (isUnreachable(answer)) faults.set(row.id, answer);
     };
@@ -73,7 +73,7 @@ function askedOnce(pool: SourcePool): SourcePool {
     return {
       ...source,
       describe: asked(source.describe.bind(source)),
-      ...(all === undefined ? {} : { describeAll: together(asked(all)) }),
+      ...(all === undefined ? {} : { describeAll: batchDescribes(asked(all)) }),
       ...(source.grammar === undefined ? {} : { grammar: asked(source.grammar.bind(source)) }),
     };
   });
@@ -82,7 +82,7 @@ function askedOnce(pool: SourcePool): SourcePool {
 type DescribeAll = NonNullable<Source['describeAll']>;
 
 /** What is asked in one turn of the event loop goes to the database at once: a question costs more than a statement. */
-function together(describeAll: DescribeAll): DescribeAll {
+function batchDescribes(describeAll: DescribeAll): DescribeAll {
   type Answers = Awaited<ReturnType<DescribeAll>>;
   let waiting: { readonly statements: Parameters<DescribeAll>[0]; readonly asked: PromiseWithResolvers<Answers> }[] = [];
   const ask = async (): Promise<void> => {

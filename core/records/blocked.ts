@@ -11,7 +11,7 @@ import { CONFIG_ID } from '#core/contract/settings/config.ts';
 import { readSettings } from '#core/settings/settings.ts';
 import type { EntityType } from '#core/contract/history.ts';
 import { recordHistory } from './history.ts';
-import { emitNotice } from './events.ts';
+import { emitEvent } from './events.ts';
 
 type Writing = {
   [N in OperationName]: (typeof operations)[N]['method'] extends 'GET' ? never : N;
@@ -102,7 +102,7 @@ export async function recordBlocked(
       const after = { ...what, count: 1 };
       await recordHistory(tx, context, { entity_type, entity_id, entity_name, action: 'blocked', before: null, after });
       const by = actor?.name ?? 'system';
-      await emitNotice(app, 'guard_hit', { ...what, entity_type, entity_name, by }, tx, actor);
+      await emitEvent(app, 'guard_hit', { ...what, entity_type, entity_name, by }, tx, actor);
       return;
     }
     const after = { ...what, count: Number(same.after?.['count'] ?? 1) + 1 };

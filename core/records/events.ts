@@ -16,14 +16,14 @@ export const bodyOf = (app: Platform, type: string, data: Readonly<Record<string
  * Stores an event, and queues it for every webhook that wants it. What changes something passes its transaction, so that there is no event
  * without the change and no change without the event. @param actor who caused it, and needs no word of it.
  */
-export async function emitNotice(
+export async function emitEvent(
   app: Platform,
   event: NoticeEvent,
   data: Data,
   tx?: Db,
   actor: Actor | null = null,
 ): Promise<void> {
-  if (tx === undefined) return app.store.write((own) => emitNotice(app, event, data, own, actor));
+  if (tx === undefined) return app.store.write((own) => emitEvent(app, event, data, own, actor));
   await recordEvent(app, event, data, tx, actor);
   await queueDeliveries(app, event, data, tx);
 }
@@ -130,7 +130,7 @@ export async function emitOnce(
 ): Promise<void> {
   const counter = counterOf(event, key);
   if ((await app.kv.increment(counter, within_ms)).count > 1) return;
-  const emitted = lasting === undefined ? emitNotice(app, event, data) : beginNotice(app, event, lasting, data);
+  const emitted = lasting === undefined ? emitEvent(app, event, data) : beginNotice(app, event, lasting, data);
   await emitted.catch(async (error: unknown) => {
     await app.kv.delete(counter).catch(() => undefined);
     throw error;
@@ -140,7 +140,7 @@ export async function emitOnce(
 const counterOf = (event: NoticeEvent, key: string): string => `notice:${event}:${key}`;
 
 /** What nobody is to be told of within the time. */
-export async function countAsTold(app: Platform, event: NoticeEvent, { key, within_ms }: Once): Promise<void> {
+export async function markEmitted(app: Platform, event: NoticeEvent, { key, within_ms }: Once): Promise<void> {
   await app.kv.increment(counterOf(event, key), within_ms);
 }
 

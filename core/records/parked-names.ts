@@ -4,19 +4,19 @@ import { entityTable } from '#core/store/entity-table.ts';
 import type { Store } from '#core/store/store.ts';
 import type { Schema } from '#core/store/schema.ts';
 import type { Context } from '#core/context/context.ts';
-import type { Stored, Values } from '#core/store/entity-table.ts';
-import type { Undoable } from './restorable.ts';
+import type { StoredEntity, EntityValues } from '#core/store/entity-table.ts';
+import type { Restorable } from './restorable.ts';
 
 /** Fields that no two records of a table share; not every table has all of them. */
 const UNIQUE = ['name', 'uri_template', 'client_id'] as const;
 
 /** A record that is about to be changed. */
 interface Coming {
-  readonly entity_type: Undoable['entity_type'];
+  readonly entity_type: Restorable['entity_type'];
   readonly id: string;
   /** What is stored of it; null: nothing. */
-  readonly stored: Stored | null;
-  readonly values: Values;
+  readonly stored: StoredEntity | null;
+  readonly values: EntityValues;
 }
 
 /**
@@ -24,7 +24,7 @@ interface Coming {
  * that nobody could have until then.
  */
 export async function parkTaken({ app: { store }, change }: Context, coming: readonly Coming[]): Promise<void> {
-  const parked = new Map<string, Stored>();
+  const parked = new Map<string, StoredEntity>();
   const keyOf = (entity_type: string, field: string, value: unknown): string => JSON.stringify([entity_type, field, value]);
   const taken = new Set(
     coming.flatMap(({ entity_type, values }) => UNIQUE.map((field) => keyOf(entity_type, field, values[field]))),
@@ -48,7 +48,7 @@ export async function parkTaken({ app: { store }, change }: Context, coming: rea
 }
 
 /** As it is kept with its version, or null: the settings have neither name nor address of their own. */
-function tableOf(store: Store, entity_type: Undoable['entity_type']): Schema['tools'] | null {
+function tableOf(store: Store, entity_type: Restorable['entity_type']): Schema['tools'] | null {
   const others = { identity_provider: store.tables.identity_providers, oauth_app: store.tables.oauth_apps, server_config: null };
   const isEntity = (type: string): type is EntityKind => ENTITY_KINDS.some((kind) => kind === type);
   return isEntity(entity_type) ? entityTable(store, entity_type) : (others[entity_type] as unknown as Schema['tools'] | null);

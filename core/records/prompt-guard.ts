@@ -8,7 +8,7 @@ import type { Finding, Guard } from '#core/lib/prompt-guard/guard.ts';
 import { createSlices } from '#core/lib/slices.ts';
 import { entityTable } from '#core/store/entity-table.ts';
 import { guardEnabled, readSettings, type StoredSettings } from '#core/settings/settings.ts';
-import { touches } from './versioned.ts';
+import { changesAny } from './versioned.ts';
 import { textsOf } from './guarded-texts.ts';
 
 type Guarded = (typeof SERVED)[number];
@@ -80,7 +80,7 @@ export async function findingsOf(
   const own = entity_type === 'tool' ? String(draft['name']) : null;
   // An import or a rollback guards many: it reads the names once.
   const tool_names = await (change === undefined ? toolNames(app) : (change.memo.tool_names ??= toolNames(app)));
-  const read = stored === null ? Object.keys(draft) : Object.keys(draft).filter((field) => touches(draft, stored, [field]));
+  const read = stored === null ? Object.keys(draft) : Object.keys(draft).filter((field) => changesAny(draft, stored, [field]));
   const fields = textsOf(Object.fromEntries(read.map((field) => [field, draft[field]])));
   return judged(guard, guard.scan(fields, { tool_names, own }));
 }

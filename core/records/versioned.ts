@@ -27,10 +27,10 @@ type Table = Plural | 'identity_providers' | 'oauth_apps';
 type Row<T extends Table> = Schema[T]['$inferSelect'];
 
 /** What is stored of a record, but for what the store adds. */
-export type Values<T extends Table> = Omit<Schema[T]['$inferInsert'], 'id' | 'version' | 'created_at' | 'updated_at'>;
+export type RecordValues<T extends Table> = Omit<Schema[T]['$inferInsert'], 'id' | 'version' | 'created_at' | 'updated_at'>;
 
 /** Of a record that comes back. */
-export interface Past {
+export interface EarlierVersion {
   readonly version: number;
   readonly created_at: string;
 }
@@ -38,7 +38,7 @@ export interface Past {
 export interface NewRecord<V> {
   readonly id: string;
   readonly values: V;
-  readonly past?: Past | undefined;
+  readonly past?: EarlierVersion | undefined;
 }
 
 /** @template V what changes. */
@@ -49,7 +49,7 @@ export interface ChangedRecord<V> {
   readonly values: V;
 }
 
-interface Kind<T extends Table> {
+interface VersionedTable<T extends Table> {
   readonly table: T;
   readonly entity_type: EntityType;
   /** As a sentence names it. */
@@ -59,7 +59,12 @@ interface Kind<T extends Table> {
 }
 
 /** How records with a version are read and written: optimistic lock, unique names and history are here. */
-export function createVersioned<T extends Table>({ table: name, entity_type, label, toRecord = (_, row) => row }: Kind<T>) {
+export function createVersioned<T extends Table>({
+  table: name,
+  entity_type,
+  label,
+  toRecord = (_, row) => row,
+}: VersionedTable<T>) {
   // What is read here, every one of these tables has; the row's own type is restored where it leaves.
   const tableOf = ({ app }: { readonly app: Platform }): Schema['tools'] => app.store.tables[name] as unknown as Schema['tools'];
   const missing = () => new AppError('not_found', `There is no ${label} with this id.`);
@@ -88,13 +93,13 @@ export function createVersioned<T extends Table>({ table: name, entity_type, lab
   };
 
   /** New records with one statement a table, whatever their number: a statement costs more than a row. */
-  const insertAll = async (context: Context, tx: Db, records: readonly NewRecord<Values<T>>[]): Promise<Row<T>[]> => {
+  const insertAll = async (context: Context, tx: Db, records: readonly NewRecord<RecordValues<T>>[]): Promise<Row<T>[]> => {
     const updated_at = context.app.clock().toISOString();
     const rows = records.map(({ id, values, past }) => {
       const common = { id, version: (past?.version ?? 0) + 1, created_at: past?.created_at ?? updated_at, updated_at };
       return { ...values, ...common } as unknown as Schema['tools']['$inferInsert'];
     });
-    const stored = await named(label, () => tx.insert(tableOf(context)).values(rows).returning());
+    const stored = await withTakenField(label, () => tx.insert(tableOf(context)).values(rows).returning());
     const entries = stored.map((row) => ({ ...subjectOf(row), before: null, after: recorded(context, row) }));
     await recordHistory(tx, context, ...entries);
     return stored;
@@ -104,7 +109,7 @@ export function createVersioned<T extends Table>({ table: name, entity_type, lab
   const updateAll = async (
     context: Context,
     tx: Db,
-    changes: readonly ChangedRecord<Partial<Values<T>>>[],
+    changes: readonly ChangedRecord<Partial<RecordValues<T>>>[],
   ): Promise<{ before: Row<T>; after: Row<T> }[]> => {
     const table = tableOf(context);
     const ids = changes.map(({ id }) => id);
@@ -124,7 +129,7 @@ export function createVersioned<T extends Table>({ table: name, entity_type, lab
         continue;
       }
       const change = { ...values, version: before.version + 1, updated_at: context.app.clock().toISOString() };
-      const [after] = await named(label, () =>
+      const [after] = await withTakenField(label, () =>
         tx
           .update(table)
           .set(change)
@@ -166,7 +171,7 @@ export function createVersioned<T extends Table>({ table: name, entity_type, lab
     updateAll,
     removeAll,
     /** @param past of a record that comes back: its version counts on. */
-    async insert(context: Context, tx: Db, values: Values<T>, id: string, past?: Past): Promise<Row<T>> {
+    async insert(context: Context, tx: Db, values: RecordValues<T>, id: string, past?: EarlierVersion): Promise<Row<T>> {
       const [stored] = await insertAll(context, tx, [{ id, values, past }]);
       return stored as Row<T>;
     },
@@ -176,7 +181,7 @@ export function createVersioned<T extends Table>({ table: name, entity_type, lab
       tx: Db,
       id: string,
       expected: number | undefined,
-      values: Partial<Values<T>>,
+      values: Partial<RecordValues<T>>,
     ): Promise<{ before: Row<T>; after: Row<T> }> {
       const [written] = await updateAll(context, tx, [{ id, expected, values }]);
       return written as { before: Row<T>; after: Row<T> };
@@ -203,7 +208,7 @@ export class StaleVersion extends AppError {
   }
 }
 
-interface Stored {
+interface VersionOf {
   /** Absent: there is one of its type. */
   readonly id?: string;
   readonly version: number;
@@ -212,7 +217,7 @@ interface Stored {
 /** Refuses a change that was made on another version than the stored one. @param label as a sentence names it. */
 export function checkVersion(
   type: EntityType,
-  { id = type, version }: Stored,
+  { id = type, version }: VersionOf,
   expected: number | undefined,
   label: string = type.replaceAll('_', ' '),
 ): void {
@@ -241,7 +246,7 @@ const TAKEN: readonly (readonly [part: string, field: string])[] = [
 ];
 
 /** Says at its field what is taken when a unique index refuses. */
-async function named<R>(label: string, write: () => Promise<R>): Promise<R> {
+async function withTakenField<R>(label: string, write: () => Promise<R>): Promise<R> {
   try {
     return await write();
   } catch (error) {
@@ -263,7 +268,7 @@ export function toDraft<R extends { readonly id: string; readonly version: numbe
 }
 
 /** Whether a draft gives one of these fields another value than the stored record has. What is not touched is not checked again. */
-export function touches(draft: object, stored: object, fields: readonly string[]): boolean {
+export function changesAny(draft: object, stored: object, fields: readonly string[]): boolean {
   const [now, before] = [draft, stored] as Readonly<Record<string, unknown>>[];
   return fields.some((field) => canonical(now?.[field]) !== canonical(before?.[field]));
 }

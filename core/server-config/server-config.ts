@@ -12,7 +12,7 @@ import {
   withGates,
   guardEnabled,
 } from '#core/settings/settings.ts';
-import { type Handlers, ignoresRepeats, type Context } from '#core/context/context.ts';
+import { type Handlers, isIdempotent, type Context } from '#core/context/context.ts';
 import { retryOnConflict, checkVersion, StaleVersion } from '#core/records/versioned.ts';
 import { type ServerConfigPatch, CONFIG_ID, lockedOut, type ServerConfig } from '#core/contract/settings/config.ts';
 import { checkSettings } from './setting-checks.ts';
@@ -37,7 +37,7 @@ export const configHandlers: Pick<Handlers<WithSources & WithProviders & WithSna
     return retryOnConflict(version, async () => {
       const { stored, after } = await checkUpdate(context, version, patch);
       if (after !== null) return toConfig(app, await app.store.write((tx) => writeSettings(context, tx, stored.version, after)));
-      return { ...toConfig(app, stored), ...(ignoresRepeats(context) && { unchanged: true as const }) };
+      return { ...toConfig(app, stored), ...(isIdempotent(context) && { unchanged: true as const }) };
     });
   },
 };
@@ -57,7 +57,7 @@ export async function checkUpdate(
   if (Object.values(patch).every((value) => value === undefined)) return { stored, after: null };
   const after = mergePatch(app, stored, patch);
   const isChanged = (Object.keys(after) as (keyof Settings)[]).some((field) => differs(field, stored.settings, after));
-  if (!isChanged && ignoresRepeats(context)) return { stored, after: null };
+  if (!isChanged && isIdempotent(context)) return { stored, after: null };
   refuseSettings(actor, stored.settings, after);
   await checkSettings(app, stored.settings, after);
   if (stored.settings.password_sign_in && !after.password_sign_in) await requireOtherWayIn(app);

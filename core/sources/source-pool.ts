@@ -32,7 +32,7 @@ export interface SharedSource {
   release(): Promise<void>;
 }
 
-interface Kept {
+interface PoolEntry {
   readonly version: number;
   readonly source: Promise<Source>;
   superuser?: { readonly asked_at: number; readonly answer: Promise<boolean | null> };
@@ -44,12 +44,12 @@ const RIGHTS_TIMEOUT_MS = 1_500;
 const ASKED_AGAIN_MS = 60_000;
 
 export function createSourcePool(policy: DialPolicy, keyring: Keyring): SourcePool {
-  const open = new Map<string, Kept>();
+  const open = new Map<string, PoolEntry>();
   const shared = new Map<string, { readonly source: Promise<Source>; users: number }>();
   const end = async (entry: { source: Promise<Source> } | undefined): Promise<void> => {
     await entry?.source.then((source) => source.close()).catch(() => undefined);
   };
-  const entryOf = (row: ConnectionRow): Kept => {
+  const entryOf = (row: ConnectionRow): PoolEntry => {
     const kept = open.get(row.id);
     if (kept?.version === row.version) return kept;
     void end(kept);
@@ -106,7 +106,7 @@ export function createSourcePool(policy: DialPolicy, keyring: Keyring): SourcePo
 }
 
 /** The same pool with something between each of its sources and whoever asks it. */
-export function wrapSources(pool: SourcePool, wrap: (source: Source, row: ConnectionRow) => Source): SourcePool {
+export function mapSources(pool: SourcePool, wrap: (source: Source, row: ConnectionRow) => Source): SourcePool {
   const wrapped = new WeakMap<Source, Source>();
   return {
     ...pool,

@@ -3,14 +3,14 @@ import type { Schema } from './schema.ts';
 import type { Store } from './store.ts';
 
 /** A stored record of any noun. */
-export interface Stored extends Readonly<Record<string, unknown>> {
+export interface StoredEntity extends Readonly<Record<string, unknown>> {
   readonly id: string;
   readonly name: string;
   readonly version: number;
   readonly created_at: string;
 }
 
-export type Values = Readonly<Record<string, unknown>>;
+export type EntityValues = Readonly<Record<string, unknown>>;
 
 export type RowOf<K extends EntityKind> = Schema[Plural<K>]['$inferSelect'];
 

@@ -1,6 +1,6 @@
 import { asc, gt, lt, max, min, sql } from 'drizzle-orm';
 import type { EntityKind } from '#core/contract/entities.ts';
-import type { Kind } from '#core/contract/entities.ts';
+import type { LeafKind } from '#core/contract/entities.ts';
 import { LOCKS } from './locks.ts';
 import type { Db, Store } from './store.ts';
 
@@ -33,7 +33,7 @@ export async function noteChange(store: Store, tx: Db, kind: EntityKind, ...ids:
 export interface EntityChanges {
   /** The number of the last change. */
   readonly seq: number;
-  readonly changed: readonly { readonly kind: Kind; readonly entity_id: string }[];
+  readonly changed: readonly { readonly kind: LeafKind; readonly entity_id: string }[];
 }
 
 /** What was written after a number; null when so much was that not all of it is noted any more. */

@@ -9,7 +9,7 @@ import { keepPrivate } from './private-file.ts';
 import { sqliteSchema, pgSchema } from './schema.ts';
 import { drizzle as drizzlePg } from 'drizzle-orm/postgres-js';
 import { LOCKS } from './locks.ts';
-import { answering, openPostgresClient, toAnswer } from './postgres-client.ts';
+import { withReconnect, openPostgresClient, toAnswer } from './postgres-client.ts';
 import { sql as query } from 'drizzle-orm';
 import { withTimeout } from '#core/lib/with-timeout.ts';
 import type { Sql } from 'postgres';
@@ -97,8 +97,8 @@ async function openEmbeddedStore(url: string): Promise<Opened> {
 
 function openPostgresStore(url: string): Opened {
   const sql = openPostgresClient(url);
-  const db = drizzlePg(answering(sql));
-  const view = drizzlePg(answering(sql, 'isolation level repeatable read read only'));
+  const db = drizzlePg(withReconnect(sql));
+  const view = drizzlePg(withReconnect(sql, 'isolation level repeatable read read only'));
   const migrateAll = async () => {
     const patient = openPostgresClient(url, true);
     try {

@@ -59,8 +59,8 @@ function takeTls(parameters: URLSearchParams): SocketTls | null {
 }
 
 type Unsafe = postgres.Sql['unsafe'];
-type Asked = Parameters<Unsafe>;
-type Query = ReturnType<Unsafe>;
+type QueryArguments = Parameters<Unsafe>;
+type PendingQuery = ReturnType<Unsafe>;
 
 /** Statements with more parameters, such as those of an import, are rarely sent twice with as many. */
 const MOST_PREPARED = 32;
@@ -69,7 +69,7 @@ const MOST_PREPARED = 32;
  * The same client for drizzle, where everything that is asked is answered in time: with `unavailable` when nothing else comes.
  * @param mode of its transactions, as SQL writes it after `begin`.
  */
-export function answering(sql: postgres.Sql, mode = ''): postgres.Sql {
+export function withReconnect(sql: postgres.Sql, mode = ''): postgres.Sql {
   let under_way = 0;
   const inTime = async <T>(work: () => PromiseLike<T>, onLate: () => void = () => undefined): Promise<T> => {
     if (under_way >= MOST_AT_ONCE) throw unavailable();
@@ -87,12 +87,12 @@ export function answering(sql: postgres.Sql, mode = ''): postgres.Sql {
     }
   };
   /** Asked a moment later: until then the library says whether it wants values or records. */
-  const lazy = (query: Query) => {
+  const lazy = (query: PendingQuery) => {
     const answer = inTime(() => Promise.resolve().then(() => query));
     return Object.assign(answer, { values: () => (query.values(), answer) });
   };
   /** Without a name the driver asks for the types of the parameters first: two round trips in the place of one, every time. */
-  const ask = (of: Pick<postgres.Sql, 'unsafe'>, text: string, values: Asked[1] = []) =>
+  const ask = (of: Pick<postgres.Sql, 'unsafe'>, text: string, values: QueryArguments[1] = []) =>
     lazy(of.unsafe(text, values, { prepare: values.length <= MOST_PREPARED }));
   const unsafe = ((text, values) => ask(sql, text, values)) as Unsafe;
   /** A transaction may take as long as its statements do, of which each is answered in time. */

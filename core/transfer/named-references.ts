@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { TESTED_KINDS, type TestOwner } from '#core/contract/definitions/tests.ts';
 import { textBetween } from '#core/contract/fields.ts';
-import type { Values } from '#core/store/entity-table.ts';
+import type { EntityValues } from '#core/store/entity-table.ts';
 import type { FieldError } from '#core/errors.ts';
 import { selectionLists } from '#core/definitions/toolsets/members.ts';
 import { Selection } from '#core/contract/definitions/toolsets.ts';
@@ -23,7 +23,7 @@ export const NamedSelection = v.optional(
 );
 
 /** @param names by id; what is gone has none and is left out. */
-export const toNames = (selection: Selection, names: ReadonlyMap<string, string>): Values => ({
+export const toNames = (selection: Selection, names: ReadonlyMap<string, string>): EntityValues => ({
   tags: selection.tags,
   ...Object.fromEntries(LISTS.map(([list, plural]) => [plural, selection[list].flatMap((id) => names.get(id) ?? [])])),
 });
@@ -34,13 +34,16 @@ export type IdsByName = ReadonlyMap<EntityKind, ReadonlyMap<string, string>>;
 /** The definition of a test as an export holds it: its name in the place of its id. */
 export const NamedOwner = v.strictObject({ kind: v.picklist(TESTED_KINDS), name: textBetween(1, 255) });
 
-export const toNamedOwner = ({ kind, id }: TestOwner, names: ReadonlyMap<string, string>): Values => ({
+export const toNamedOwner = ({ kind, id }: TestOwner, names: ReadonlyMap<string, string>): EntityValues => ({
   kind,
   name: names.get(id) ?? '',
 });
 
 /** A test with the id of its definition in the place of the name, or what names nothing. */
-export function toOwnerId(draft: Values, ids: IdsByName): { readonly draft: Values; readonly faults: readonly FieldError[] } {
+export function toOwnerId(
+  draft: EntityValues,
+  ids: IdsByName,
+): { readonly draft: EntityValues; readonly faults: readonly FieldError[] } {
   const { kind, name } = draft['owner'] as v.InferOutput<typeof NamedOwner>;
   const id = ids.get(kind)?.get(name);
   if (id !== undefined) return { draft: { ...draft, owner: { kind, id } }, faults: [] };
@@ -49,7 +52,10 @@ export function toOwnerId(draft: Values, ids: IdsByName): { readonly draft: Valu
 }
 
 /** The selections of a toolset with ids in the place of names, and what names nothing. */
-export function toIds(draft: Values, ids: IdsByName): { readonly draft: Values; readonly faults: readonly FieldError[] } {
+export function toIds(
+  draft: EntityValues,
+  ids: IdsByName,
+): { readonly draft: EntityValues; readonly faults: readonly FieldError[] } {
   const faults: FieldError[] = [];
   const resolved = SELECTIONS.map((part) => {
     const named = draft[part] as Readonly<Record<string, readonly string[]>>;

@@ -13,7 +13,7 @@ import { unknownToolsets } from '#core/context/toolset-names.ts';
 import { configHandlers } from '#core/server-config/server-config.ts';
 import { readSettings } from '#core/settings/settings.ts';
 import type { Settings as StoredSettings } from '#core/settings/settings.ts';
-import type { Values } from '#core/store/entity-table.ts';
+import type { EntityValues } from '#core/store/entity-table.ts';
 import { isAdministrator } from '#core/context/roles.ts';
 import { exportOauthApps, importOauthApps, OauthAppItems } from '#core/identity/oauth/clients/transfer-apps.ts';
 import { requireOtherWayIn } from '#core/identity/providers/way-in.ts';
@@ -39,7 +39,7 @@ export interface SentConfig {
 export async function exportServerConfig(
   context: Context<WithSources & WithProviders & WithSnapshots>,
   whole = isAdministrator(context.actor),
-): Promise<Values> {
+): Promise<EntityValues> {
   const shown = await configHandlers['config.get'](context, {});
   const { version: _, updated_at: _updated, warnings: _warnings, oauth_clients, ...rest } = shown;
   const kept = Object.entries(rest).filter(([name]) => !name.endsWith('_set'));
@@ -62,14 +62,14 @@ export async function exportServerConfig(
 }
 
 /** Settings that are open to tokens can come with a token; who signs in, and every other setting, is an administrator's. */
-export function refuseImportedSettings(actor: Actor | null, sent: Values): void {
+export function refuseImportedSettings(actor: Actor | null, sent: EntityValues): void {
   const signs_in = sent['identity_providers'] !== undefined || sent['oauth_apps'] !== undefined;
   if (isAdministrator(actor) || (actor?.role === undefined && !signs_in)) return;
   throw new AppError('admin_only', 'Only a signed-in administrator can import the server configuration.');
 }
 
 /** Throws `invalid` with every fault of the settings that were sent. */
-export function readServerConfig(sent: Values): SentConfig {
+export function readServerConfig(sent: EntityValues): SentConfig {
   const result = readValue(Settings, sent);
   if (!result.success) throw toInvalid(result.issues, Object.keys(Settings.entries));
   const { identity_providers: providers = [], oauth_apps: apps = [], ...settings } = result.output;

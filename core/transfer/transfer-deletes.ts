@@ -8,7 +8,7 @@ import { canonical, checksum } from '#snapshots/format/canonical.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context } from '#core/context/context.ts';
 import { exportAll, type StoredRecords } from './transfer-export.ts';
-import { KINDS } from '#core/definitions/kinds.ts';
+import { IN_WRITE_ORDER } from '#core/definitions/kinds.ts';
 
 /** Connections go last, when what moves to another one has moved. */
 export interface Deletions {
@@ -39,7 +39,7 @@ export async function checkUnchanged(
 export function toDeletions(input: Import, records: StoredRecords): Deletions {
   const faults: ImportFault[] = [];
   // Toolsets before what they name, and what a connection owns before the connection.
-  const found = KINDS.toReversed().flatMap((kind) => {
+  const found = IN_WRITE_ORDER.toReversed().flatMap((kind) => {
     const stored = new Map((records.get(kind) ?? []).map((row) => [row.name, row]));
     const written = new Set(input[kind.plural].map((item) => (item as { readonly name?: unknown } | null)?.name));
     return [...new Set(input.deletes[kind.plural])].flatMap((name): Deletion[] => {

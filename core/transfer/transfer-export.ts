@@ -10,20 +10,20 @@ import { createSlices } from '#core/lib/slices.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
 import { isSecretEntry } from '#core/definitions/connection-draft.ts';
 import { toDraft } from '#core/records/versioned.ts';
-import { KINDS, type Kind } from '#core/definitions/kinds.ts';
-import type { Stored, Values } from '#core/store/entity-table.ts';
+import { IN_WRITE_ORDER, type EntityService } from '#core/definitions/kinds.ts';
+import type { StoredEntity, EntityValues } from '#core/store/entity-table.ts';
 import { isSealed } from '#core/lib/sealed-values.ts';
 import { exportServerConfig } from './transfer-config.ts';
 import { toNamedOwner } from './named-references.ts';
 import { SELECTIONS, toNames } from './named-references.ts';
 
 /** Every record of every noun as it is stored, in one view. */
-export type StoredRecords = ReadonlyMap<Kind, readonly Stored[]>;
+export type StoredRecords = ReadonlyMap<EntityService, readonly StoredEntity[]>;
 
 export async function readRecords({ app }: Context): Promise<StoredRecords> {
   return app.store.read(async (tx) => {
-    const records = new Map<Kind, readonly Stored[]>();
-    for (const kind of KINDS) {
+    const records = new Map<EntityService, readonly StoredEntity[]>();
+    for (const kind of IN_WRITE_ORDER) {
       records.set(kind, await tx.select().from(entityTable(app.store, kind.entity_type)));
     }
     return records;
@@ -39,7 +39,7 @@ export async function exportAll(context: Context<WithSources & WithProviders & W
     format: FORMAT,
     server_config: sortKeys(await exportServerConfig(context)),
   };
-  for (const kind of KINDS) {
+  for (const kind of IN_WRITE_ORDER) {
     const items: unknown[] = [];
     for (const row of (records.get(kind) ?? []).toSorted((a, b) => compare(a.name, b.name))) {
       items.push(sortKeys(toItem(row, names)));
@@ -53,7 +53,7 @@ export async function exportAll(context: Context<WithSources & WithProviders & W
 const sortKeys = (value: unknown): unknown => JSON.parse(canonical(value));
 
 /** A record as an export holds it: no id, no secret, its connection and whatever else it refers to by name. */
-export function toItem(row: Stored, names: ReadonlyMap<string, string>): Values {
+export function toItem(row: StoredEntity, names: ReadonlyMap<string, string>): EntityValues {
   const { connection_id, password: _, ssl_key: _ssl_key, extra_params, owner_id: _owner_id, owner, ...rest } = toDraft(row);
   const selections = SELECTIONS.filter((part) => rest[part] !== undefined);
   return {
@@ -61,11 +61,11 @@ export function toItem(row: Stored, names: ReadonlyMap<string, string>): Values 
     ...(owner === undefined ? {} : { owner: toNamedOwner(owner as TestOwner, names) }),
     ...Object.fromEntries(selections.map((part) => [part, toNames(rest[part] as Selection, names)])),
     ...(connection_id === undefined ? {} : { connection: typeof connection_id === 'string' ? names.get(connection_id) : null }),
-    ...(extra_params === undefined ? {} : { extra_params: withoutSecrets(extra_params as Values) }),
+    ...(extra_params === undefined ? {} : { extra_params: withoutSecrets(extra_params as EntityValues) }),
   };
 }
 
-const withoutSecrets = (extra_params: Values): Values =>
+const withoutSecrets = (extra_params: EntityValues): EntityValues =>
   Object.fromEntries(
     Object.entries(extra_params).map(([key, value]) => [key, isSealed(value) || isSecretEntry(key) ? null : value]),
   );

@@ -8,8 +8,8 @@ import { readValue } from '#core/process/read-value.ts';
 import { createSlices } from '#core/lib/slices.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
 import { isSecretEntry } from '#core/definitions/connection-draft.ts';
-import { KINDS, type Kind } from '#core/definitions/kinds.ts';
-import type { Stored, Values } from '#core/store/entity-table.ts';
+import { IN_WRITE_ORDER, type EntityService } from '#core/definitions/kinds.ts';
+import type { StoredEntity, EntityValues } from '#core/store/entity-table.ts';
 import { isSealed } from '#core/lib/sealed-values.ts';
 import type { Deletion } from '#core/definitions/removal.ts';
 import type { Deletions } from './transfer-deletes.ts';
@@ -19,21 +19,21 @@ import { NamedOwner } from './named-references.ts';
 
 /** One record of an import that is to be written. */
 export interface Item {
-  readonly kind: Kind;
+  readonly kind: EntityService;
   readonly index: number;
   readonly name: string;
   readonly id: string;
   /** As a draft, but for `connection_id`, and the selections of a toolset, which hold names. */
-  readonly draft: Values;
+  readonly draft: EntityValues;
   /** The name of its connection; undefined for a connection. */
   readonly connection: string | null | undefined;
   /** What has this name now. */
-  readonly stored: Stored | null;
+  readonly stored: StoredEntity | null;
 }
 
 export interface Sorted {
   readonly writes: readonly Item[];
-  readonly skipped: readonly Kind[];
+  readonly skipped: readonly EntityService[];
   readonly faults: readonly ImportFault[];
   /** Names of all connections of the import, the faulty ones too. */
   readonly connections: ReadonlySet<string>;
@@ -44,15 +44,15 @@ export async function sortItems(
   input: Import,
   records: StoredRecords,
   { others: deleted }: Pick<Deletions, 'others'>,
-  newId: (kind: EntityKind, values: Values) => string,
+  newId: (kind: EntityKind, values: EntityValues) => string,
 ): Promise<Sorted> {
   const turn = createSlices();
   const faults: ImportFault[] = [];
   const writes: Item[] = [];
-  const skipped: Kind[] = [];
+  const skipped: EntityService[] = [];
   const gone = new Map(deleted.flatMap((item) => [item.id, nameKey(item.kind.entity_type, item.name)].map((key) => [key, item])));
   const connection_names = new Map([...records.values()].flat().map(({ id, name }) => [id, name]));
-  for (const kind of KINDS) {
+  for (const kind of IN_WRITE_ORDER) {
     const existing = new Map((records.get(kind) ?? []).map((row) => [row.name, row]));
     const schema = schemaOf(kind);
     const seen = new Set<string>();
@@ -64,11 +64,12 @@ export async function sortItems(
         faults.push(...read.faults);
         continue;
       }
-      const { name, connection, ...draft } = read.values as Values & { name: string; connection?: string | null };
+      const { name, connection, ...draft } = read.values as EntityValues & { name: string; connection?: string | null };
       if (seen.has(name)) faults.push({ ...placeOf(kind, index, name), field: 'name', message: 'This name appears twice.' });
       seen.add(name);
       const stored = existing.get(name) ?? null;
-      const skips = stored !== null && (input.mode === 'merge' || isEqual(read.values, sent as Values, stored, connection_names));
+      const skips =
+        stored !== null && (input.mode === 'merge' || isEqual(read.values, sent as EntityValues, stored, connection_names));
       const message = kind.entity_type === 'test' ? ownerFault(draft, skips ? stored : null, gone) : null;
       if (message !== null) {
         faults.push({ ...placeOf(kind, index, name), field: 'owner.name', message });
@@ -78,7 +79,7 @@ export async function sortItems(
         skipped.push(kind);
         continue;
       }
-      const kept = kind.entity_type === 'connection' ? withKeptSecrets(draft, sent as Values, stored) : draft;
+      const kept = kind.entity_type === 'connection' ? withKeptSecrets(draft, sent as EntityValues, stored) : draft;
       writes.push({
         kind,
         index,
@@ -97,7 +98,7 @@ export async function sortItems(
 const nameKey = (kind: EntityKind, name: string): string => `${kind}:${name}`;
 
 /** Why a test cannot stay or come: it goes with its definition. @param kept what is stored where the import leaves it as it is. @param gone what is deleted, by id and by name. */
-function ownerFault(draft: Values, kept: Stored | null, gone: ReadonlyMap<string, Deletion>): string | null {
+function ownerFault(draft: EntityValues, kept: StoredEntity | null, gone: ReadonlyMap<string, Deletion>): string | null {
   const { kind, name } = draft['owner'] as v.InferOutput<typeof NamedOwner>;
   if (gone.has(nameKey(kind, name)))
     return `owner.name names the ${kind} ${name}, which this import deletes. Name another one or delete the test too.`;
@@ -108,7 +109,7 @@ function ownerFault(draft: Values, kept: Stored | null, gone: ReadonlyMap<string
 }
 
 /** A draft of the noun with names in the place of ids. */
-export function schemaOf({ entity_type, schema }: Kind) {
+export function schemaOf({ entity_type, schema }: EntityService) {
   const { connection_id, ...own } = schema.entries;
   const selections = Object.fromEntries(SELECTIONS.map((part) => [part, NamedSelection]));
   const named = entity_type === 'toolset' ? selections : entity_type === 'test' ? { owner: NamedOwner } : {};
@@ -120,11 +121,11 @@ export function schemaOf({ entity_type, schema }: Kind) {
 }
 
 function readItem(
-  kind: Kind,
+  kind: EntityService,
   schema: ReturnType<typeof schemaOf>,
   sent: unknown,
   index: number,
-): { readonly values: Values } | { readonly faults: ImportFault[] } {
+): { readonly values: EntityValues } | { readonly faults: ImportFault[] } {
   const result = readValue(schema, sent);
   if (result.success) return { values: result.output };
   const { errors } = toInvalid(result.issues, Object.keys(schema.entries));
@@ -138,25 +139,29 @@ function nameOf(sent: unknown): string | null {
   return typeof name === 'string' ? name.slice(0, 255) : null;
 }
 
-const placeOf = (kind: Kind, index: number | null, name: string | null) => ({ entity_type: kind.entity_type, index, name });
+const placeOf = (kind: EntityService, index: number | null, name: string | null) => ({
+  entity_type: kind.entity_type,
+  index,
+  name,
+});
 
 /** Whether the record stands there already as the import has it; a secret that was sent is always written. */
-function isEqual(values: Values, sent: Values, stored: Stored, names: ReadonlyMap<string, string>): boolean {
+function isEqual(values: EntityValues, sent: EntityValues, stored: StoredEntity, names: ReadonlyMap<string, string>): boolean {
   if (Object.hasOwn(sent, 'password') || Object.hasOwn(sent, 'ssl_key')) return false;
   const { password: _, ssl_key: _ssl_key, ...rest } = values;
   return canonical(rest) === canonical(toItem(stored, names));
 }
 
 /** An overwritten connection keeps the secrets that the import does not hold. */
-function withKeptSecrets(draft: Values, sent: Values, stored: Stored | null): Values {
+function withKeptSecrets(draft: EntityValues, sent: EntityValues, stored: StoredEntity | null): EntityValues {
   if (stored === null) return draft;
-  const sealed = Object.entries(stored['extra_params'] as Values).filter(([, value]) => isSealed(value));
+  const sealed = Object.entries(stored['extra_params'] as EntityValues).filter(([, value]) => isSealed(value));
   const kept = Object.hasOwn(sent, 'extra_params')
-    ? sealed.filter(([key]) => isSecretEntry(key) && (draft['extra_params'] as Values)[key] === null)
+    ? sealed.filter(([key]) => isSecretEntry(key) && (draft['extra_params'] as EntityValues)[key] === null)
     : sealed;
   return {
     ...draft,
-    extra_params: { ...(draft['extra_params'] as Values), ...Object.fromEntries(kept) },
+    extra_params: { ...(draft['extra_params'] as EntityValues), ...Object.fromEntries(kept) },
     password: Object.hasOwn(sent, 'password') ? draft['password'] : stored['password'],
     ssl_key: Object.hasOwn(sent, 'ssl_key') ? draft['ssl_key'] : stored['ssl_key'],
   };

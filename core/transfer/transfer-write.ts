@@ -7,7 +7,7 @@ import { AppError } from '#core/errors.ts';
 import type { Context } from '#core/context/context.ts';
 import { createSlices, runsOf } from '#core/lib/slices.ts';
 import { type BatchContext, writeAll } from '#core/records/batch.ts';
-import type { Prepared } from '#core/records/restorable.ts';
+import type { CheckedRecord } from '#core/records/restorable.ts';
 import { parkTaken } from '#core/records/parked-names.ts';
 import { keepOwner } from '#core/identity/people-rules.ts';
 import { storeCompiled } from '#core/sources/statements.ts';
@@ -18,19 +18,19 @@ import { type Planned, readPlanned } from './transfer-checks.ts';
 import type { Item } from './transfer-items.ts';
 
 /** An item that passed every check. */
-export interface Checked extends Item {
-  readonly prepared: Prepared;
+export interface CheckedItem extends Item {
+  readonly prepared: CheckedRecord;
 }
 
 /** Everything that the transaction changes. */
 export interface Written {
-  readonly checked: readonly Checked[];
+  readonly checked: readonly CheckedItem[];
   readonly deletions: Deletions;
   readonly patch: SentConfig | null;
 }
 
 /** What the transaction found out. */
-export interface Outcome {
+export interface ImportResult {
   readonly config: ImportedConfig | null;
   /** Tests that went with their definitions. */
   readonly cascaded: number;
@@ -39,7 +39,7 @@ export interface Outcome {
 }
 
 /** Runs a part of the transaction and answers null if it was refused; the refusal of an item, or of the settings, is noted. */
-export type Noting = <T>(item: Checked | Deletion | null, work: () => Promise<T>) => Promise<T | null>;
+export type Noting = <T>(item: CheckedItem | Deletion | null, work: () => Promise<T>) => Promise<T | null>;
 
 /** Ends the transaction of an import that has faults; the report says which. */
 const STOPPED = new Error('the import has faults');
@@ -54,20 +54,20 @@ export async function writeItems(
   { checked, deletions, patch }: Written,
   note: Noting,
   at_once: number,
-): Promise<Outcome | null> {
+): Promise<ImportResult | null> {
   const { dry_run, check, mode } = input;
   // In PostgreSQL nothing more can be said after the first refusal.
-  const must = async <T>(item: Checked | Deletion | null, work: () => Promise<T>): Promise<T> => {
+  const must = async <T>(item: CheckedItem | Deletion | null, work: () => Promise<T>): Promise<T> => {
     const done = await note(item, work);
     if (done === null) throw STOPPED;
     return done;
   };
   // Which of several is refused is not known.
-  const mustAll = <T>(page: readonly (Checked | Deletion)[], work: () => Promise<T>): Promise<T> => {
+  const mustAll = <T>(page: readonly (CheckedItem | Deletion)[], work: () => Promise<T>): Promise<T> => {
     const [only] = page;
     return page.length > 1 || only === undefined ? work() : must(only, work);
   };
-  const written = writeAll(context, dry_run, async (inside): Promise<Outcome> => {
+  const written = writeAll(context, dry_run, async (inside): Promise<ImportResult> => {
     // Only here does nobody else write: what was checked before may have changed since.
     await checkUnchanged(inside, input);
     await checkOwners(inside, checked);
@@ -83,7 +83,7 @@ export async function writeItems(
       }
       return cascaded;
     };
-    const write = async (items: readonly Checked[]): Promise<void> => {
+    const write = async (items: readonly CheckedItem[]): Promise<void> => {
       for (const page of runsOf(items, at_once, isAlike)) {
         await mustAll(page, () => writePage(inside, page));
         progress.add(page.length);
@@ -92,7 +92,7 @@ export async function writeItems(
     };
     // What goes leaves room for what comes, but a test that moves to another definition does not go with its own.
     const gone = new Set(deletions.others.map(({ id }) => id));
-    const moves = ({ stored }: Checked): boolean => gone.has(String(stored?.['owner_id']));
+    const moves = ({ stored }: CheckedItem): boolean => gone.has(String(stored?.['owner_id']));
     await remove(deletions.others.filter(({ kind }) => kind.entity_type === 'test'));
     await parkTaken(
       inside,
@@ -117,10 +117,10 @@ export async function writeItems(
 }
 
 /** New records of one kind, or changes of one kind. */
-const isAlike = (a: Checked, b: Checked): boolean => a.kind === b.kind && (a.stored === null) === (b.stored === null);
+const isAlike = (a: CheckedItem, b: CheckedItem): boolean => a.kind === b.kind && (a.stored === null) === (b.stored === null);
 
 /** @param items that are alike. */
-async function writePage(inside: Context, items: readonly Checked[]): Promise<true> {
+async function writePage(inside: Context, items: readonly CheckedItem[]): Promise<true> {
   const { app } = inside;
   const { db } = app.store;
   const noun = items[0]!.kind.noun;
@@ -139,7 +139,7 @@ async function writePage(inside: Context, items: readonly Checked[]): Promise<tr
 }
 
 /** A connection that was deleted since the checks must not leave records without one. */
-async function checkOwners({ app, change }: Context, checked: readonly Checked[]): Promise<void> {
+async function checkOwners({ app, change }: Context, checked: readonly CheckedItem[]): Promise<void> {
   const { connections } = app.store.tables;
   const owners = new Set(
     checked.flatMap(({ prepared }) => (prepared.values['connection_id'] as string | null | undefined) ?? []),

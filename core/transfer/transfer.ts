@@ -9,8 +9,8 @@ import { asBatch, type BatchContext } from '#core/records/batch.ts';
 import { fewAtATime } from '#core/lib/few-at-a-time.ts';
 import { recordBlocked } from '#core/records/blocked.ts';
 import { isSecretEntry } from '#core/definitions/connection-draft.ts';
-import { KIND_OF, KINDS, type Kind } from '#core/definitions/kinds.ts';
-import type { Values } from '#core/store/entity-table.ts';
+import { ENTITY_SERVICES, IN_WRITE_ORDER, type EntityService } from '#core/definitions/kinds.ts';
+import type { EntityValues } from '#core/store/entity-table.ts';
 import type { ConnectionRow } from '#core/sources/source-pool.ts';
 import { isSealed } from '#core/lib/sealed-values.ts';
 import { AT_ONCE } from '#core/records/versioned.ts';
@@ -22,7 +22,7 @@ import { type Item, sortItems, toFaults } from './transfer-items.ts';
 import { checkPlanned } from './transfer-checks.ts';
 import { toOwnerId } from './named-references.ts';
 import { type IdsByName, toIds } from './named-references.ts';
-import { type Checked, type Noting, type Outcome, writeItems } from './transfer-write.ts';
+import { type CheckedItem, type Noting, type ImportResult, writeItems } from './transfer-write.ts';
 
 /** Faults that the sentence of a refusal names; the others are in its list. */
 const TOLD = 10;
@@ -38,7 +38,7 @@ type Named = Parameters<typeof toFaults>[1] & Pick<Item, 'stored'>;
 /** What the report says at last, gathered on the way. */
 interface Progress {
   /** Null: nothing was written, not even in a dry run. */
-  outcome: Outcome | null;
+  outcome: ImportResult | null;
   readonly faults: ImportFault[];
   /** Codes of the faults: when all are the same, the refusal has it too. */
   readonly codes: Set<ErrorCode>;
@@ -94,13 +94,13 @@ async function checkItems(
   records: StoredRecords,
   sent_connections: ReadonlySet<string>,
   progress: Progress,
-): Promise<Checked[]> {
-  const stored = records.get(KIND_OF.connection) ?? [];
+): Promise<CheckedItem[]> {
+  const stored = records.get(ENTITY_SERVICES.connection) ?? [];
   const ids = new Map(stored.map(({ id, name }) => [name, id]));
   context.change.memo.owners = new Map(stored.map((row) => [row.id, row as unknown as ConnectionRow]));
   const note = context.change.progress;
   note.begin('check', writes.length);
-  const check = async (item: Item, draft: Values): Promise<Checked[]> => {
+  const check = async (item: Item, draft: EntityValues): Promise<CheckedItem[]> => {
     if (progress.faults.length >= MOST_FAULTS) return [];
     const prepared = await noteRefusal(progress, item, () => item.kind.prepare(context, item.id, draft, item.stored));
     return prepared === null ? [] : [{ ...item, prepared }];
@@ -144,7 +144,7 @@ async function checkItems(
 /** Ids of what is stored and of what is about to be. */
 const idsByName = (records: StoredRecords, writes: readonly Item[]): IdsByName =>
   new Map(
-    KINDS.map((kind) => {
+    IN_WRITE_ORDER.map((kind) => {
       const stored = (records.get(kind) ?? []).map(({ name, id }) => [name, id] as const);
       const planned = writes.flatMap((item) => (item.kind === kind ? [[item.name, item.id] as const] : []));
       return [kind.entity_type, new Map([...stored, ...planned])];
@@ -174,8 +174,8 @@ async function noteRefusal<T>(progress: Progress, item: Named | null, work: () =
 function toReport(
   { change, replay }: BatchContext,
   { dry_run, server_config }: Import,
-  skipped: readonly Kind[],
-  checked: readonly Checked[],
+  skipped: readonly EntityService[],
+  checked: readonly CheckedItem[],
   deletions: Deletions,
   { faults, outcome }: Progress,
 ): ImportReport {
@@ -192,7 +192,10 @@ function toReport(
       ...count(written.filter(({ stored }) => stored !== null).map(({ kind }) => kind)),
       server_config: config?.changed === true ? 1 : 0,
     },
-    deleted: count([...removed.map(({ kind }) => kind), ...Array<Kind>(outcome?.cascaded ?? 0).fill(KIND_OF.test)]),
+    deleted: count([
+      ...removed.map(({ kind }) => kind),
+      ...Array<EntityService>(outcome?.cascaded ?? 0).fill(ENTITY_SERVICES.test),
+    ]),
     skipped: { ...count(skipped), server_config: left_alone ? 1 : 0 },
     errors: faults.toSorted((a, b) => place(a) - place(b)).slice(0, MOST_FAULTS),
     errors_truncated: faults.length >= MOST_FAULTS,
@@ -211,16 +214,16 @@ function toReport(
 
 /** Faults in the order of the nouns and of their lists; what an import can hold is far below the factor. */
 const place = ({ entity_type, index }: ImportFault): number =>
-  KINDS.findIndex((kind) => kind.entity_type === entity_type) * 1e9 + (index ?? 0);
+  IN_WRITE_ORDER.findIndex((kind) => kind.entity_type === entity_type) * 1e9 + (index ?? 0);
 
-const count = (kinds: readonly Kind[]): ImportCounts => {
+const count = (kinds: readonly EntityService[]): ImportCounts => {
   const counts = { ...byPlural(ENTITY_KINDS, () => 0), server_config: 0 };
   for (const { plural } of kinds) counts[plural]++;
   return counts;
 };
 
 /** Secrets that a connection lacks although it looks as if it had them where it came from. */
-function missingSecrets({ name, prepared }: Checked): ImportReport['needs_secrets'] {
+function missingSecrets({ name, prepared }: CheckedItem): ImportReport['needs_secrets'] {
   const row = prepared.values as unknown as ConnectionRow;
   const signs_in = row.host !== null && (row.username !== null || engineOf(row.db_type).token);
   const fields = [
@@ -245,7 +248,7 @@ function refusal({ errors: faults, errors_truncated }: ImportReport, codes: Read
   const shared: ErrorCode | undefined = codes.size === 1 ? CODES.find((code) => code === only) : undefined;
   return new AppError(shared ?? 'invalid', `Nothing was imported. ${told.join(' ')}${more}`, {
     errors: faults.map(({ entity_type, index, field, message }) => {
-      const kind = KINDS.find((candidate) => candidate.entity_type === entity_type);
+      const kind = IN_WRITE_ORDER.find((candidate) => candidate.entity_type === entity_type);
       const path = [kind?.plural ?? entity_type, index, field].filter((step) => step !== null);
       return { field: path.join('.'), message };
     }),

@@ -3,7 +3,7 @@ import type { Store } from '#core/store/store.ts';
 import { AppError } from '#core/errors.ts';
 import { keyOf } from '#core/lib/sealed-values.ts';
 import { HOLDS_SECRETS } from '#snapshots/format/tree.ts';
-import { allHolders, blobSecrets, liveHolders, opens, sealedHashes, servedBlobs, type Vault } from './sealed-records.ts';
+import { allHolders, blobSecrets, liveRecords, opens, sealedHashes, servedBlobs, type SealedStore } from './sealed-records.ts';
 
 /** How much one key still protects. */
 export interface KeyUse {
@@ -28,7 +28,7 @@ const PAGE = 500;
 const NAMED = 5;
 
 /** Why secrets of live records or of the active snapshot cannot be opened, one sentence a key; empty when all can. */
-export async function secretFaults(vault: Vault): Promise<string[]> {
+export async function secretFaults(vault: SealedStore): Promise<string[]> {
   const lost = new Map<string, string[]>();
   const damaged: string[] = [];
   for (const { name, secrets } of await allHolders(vault)) {
@@ -52,18 +52,18 @@ export async function secretFaults(vault: Vault): Promise<string[]> {
 }
 
 /** Throws `secrets_unavailable`, naming every missing key. Older snapshots and history entries are not asked. */
-export async function requireSecrets(vault: Vault): Promise<void> {
+export async function requireSecrets(vault: SealedStore): Promise<void> {
   const faults = await secretFaults(vault);
   if (faults.length > 0) throw new AppError('secrets_unavailable', faults.join(' '));
 }
 
 /** What every key protects, the first key of the ring first. */
-export async function keysReport(vault: Vault): Promise<KeyUse[]> {
+export async function keysReport(vault: SealedStore): Promise<KeyUse[]> {
   const { store, keyring } = vault;
   const { deployment } = store.tables;
   const candidates = (await servedBlobs(store)).filter(({ is_active }) => !is_active);
   const held = [
-    ...(await liveHolders(vault)).map(({ secrets }) => secrets),
+    ...(await liveRecords(vault)).map(({ secrets }) => secrets),
     ...candidates.map(({ blobs }) => blobs.flatMap(blobSecrets)),
   ];
   const entities = countKeys(held.map((secrets) => secrets.map(({ sealed }) => keyOf(sealed))));

@@ -4,10 +4,10 @@ import { and, eq } from 'drizzle-orm';
 import { noteChange } from '#core/store/journal.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { AppError } from '#core/errors.ts';
-import type { PlacedSecret } from '#core/lib/sealed-values.ts';
+import type { SecretAt } from '#core/lib/sealed-values.ts';
 import type { Keyring } from '#core/lib/secrets.ts';
 import { sealedHashOf } from '#snapshots/format/canonical.ts';
-import { blobSecrets, type Holder, liveHolders, opens, servedBlobs } from './sealed-records.ts';
+import { blobSecrets, type SealedRecord, liveRecords, opens, servedBlobs } from './sealed-records.ts';
 
 interface Rewrapped {
   /** Records and candidates. */
@@ -21,7 +21,7 @@ interface Rewrapped {
  */
 export async function rewrapSecrets(app: Platform & WithSnapshots): Promise<Rewrapped> {
   let entities = 0;
-  for (const holder of await liveHolders(app)) entities += await rewrapHolder(app, holder);
+  for (const holder of await liveRecords(app)) entities += await rewrapHolder(app, holder);
   const served = await rewrapServed(app);
   return { ...served, entities: entities + served.entities };
 }
@@ -52,7 +52,10 @@ export async function rewrapServed(app: Platform & WithSnapshots): Promise<Rewra
   });
 }
 
-async function rewrapHolder({ store, keyring }: Platform, { table: name, key, id, columns, secrets }: Holder): Promise<number> {
+async function rewrapHolder(
+  { store, keyring }: Platform,
+  { table: name, key, id, columns, secrets }: SealedRecord,
+): Promise<number> {
   if (!secrets.some((secret) => keyring.stale(secret.sealed) && opens(keyring, secret))) return 0;
   // The columns named are JSON in every table; which one it is does not matter here.
   const table = store.tables[name] as unknown as Schema['connections'];
@@ -80,7 +83,7 @@ async function rewrapHolder({ store, keyring }: Platform, { table: name, key, id
 }
 
 /** A JSON text with its stale ciphertexts replaced. Each has a nonce of its own, so none can be mistaken for another. */
-function rewrapText(keyring: Keyring, text: string, secrets: readonly PlacedSecret[]): string {
+function rewrapText(keyring: Keyring, text: string, secrets: readonly SecretAt[]): string {
   let fresh = text;
   for (const secret of secrets) {
     if (!keyring.stale(secret.sealed) || !opens(keyring, secret)) continue;

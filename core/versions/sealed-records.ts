@@ -3,21 +3,21 @@ import { readMeta } from '#core/store/meta.ts';
 import type { Db, Store } from '#core/store/store.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { readFirst } from '#core/store/trees.ts';
-import { type PlacedSecret, secretsIn } from '#core/lib/sealed-values.ts';
+import { type SecretAt, secretsIn } from '#core/lib/sealed-values.ts';
 import { type Keyring, openOrNull } from '#core/lib/secrets.ts';
 import { HOLDS_SECRETS } from '#snapshots/format/tree.ts';
 
 /** A whole app, or the store and the ring alone, when a lost key keeps the app from starting. */
-export interface Vault {
+export interface SealedStore {
   readonly store: Store;
   readonly keyring: Keyring;
 }
 
 /** A record that holds secrets. */
-export interface Holder {
+export interface SealedRecord {
   /** Such as `connection shop`. */
   readonly name: string;
-  readonly secrets: readonly PlacedSecret[];
+  readonly secrets: readonly SecretAt[];
   readonly table: keyof Schema;
   /** The column that finds the record, and its value there. */
   readonly key: string;
@@ -26,10 +26,10 @@ export interface Holder {
   readonly columns: readonly string[];
 }
 
-export const opens = (keyring: Keyring, { sealed, place }: PlacedSecret): boolean => openOrNull(keyring, sealed, place) !== null;
+export const opens = (keyring: Keyring, { sealed, place }: SecretAt): boolean => openOrNull(keyring, sealed, place) !== null;
 
 /** The records that the server works with; a table with a sealed column belongs here. */
-export async function liveHolders({ store }: Vault): Promise<Holder[]> {
+export async function liveRecords({ store }: SealedStore): Promise<SealedRecord[]> {
   const { db, tables } = store;
   /** @param place where the secrets of its records belong, before the id. @param columns JSON columns that may hold them. */
   const holdersIn = async <T extends keyof Schema>(
@@ -38,7 +38,7 @@ export async function liveHolders({ store }: Vault): Promise<Holder[]> {
     columns: readonly string[],
     nameOf: (row: Schema[T]['$inferSelect']) => string,
     { key = 'id', where }: { readonly key?: string; readonly where?: SQL } = {},
-  ): Promise<Holder[]> => {
+  ): Promise<SealedRecord[]> => {
     // Every one of these tables is read alike.
     const rows = await db
       .select()
@@ -80,13 +80,13 @@ const FINGERPRINT = { name: 'the fingerprint key', table: 'meta', key: 'key', id
 const SETTINGS = { name: 'the server configuration', table: 'server_config', key: 'id', columns: ['settings'] } as const;
 
 /** With what hosts are given: the active snapshot and candidates. */
-export async function allHolders(vault: Vault): Promise<Pick<Holder, 'name' | 'secrets'>[]> {
+export async function allHolders(vault: SealedStore): Promise<Pick<SealedRecord, 'name' | 'secrets'>[]> {
   const served = await servedBlobs(vault.store);
-  return [...(await liveHolders(vault)), ...served.map(({ name, blobs }) => ({ name, secrets: blobs.flatMap(blobSecrets) }))];
+  return [...(await liveRecords(vault)), ...served.map(({ name, blobs }) => ({ name, secrets: blobs.flatMap(blobSecrets) }))];
 }
 
 /** Every secret that a frozen entity holds, with its place. */
-export function blobSecrets({ kind, text }: { readonly kind: string; readonly text: string }): PlacedSecret[] {
+export function blobSecrets({ kind, text }: { readonly kind: string; readonly text: string }): SecretAt[] {
   if (!text.includes('"$sealed"')) return [];
   const frozen = JSON.parse(text) as { readonly id?: string };
   return secretsIn(frozen, kind === 'connection' ? `connection/${frozen.id}` : 'server_config');

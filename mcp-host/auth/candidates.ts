@@ -1,4 +1,4 @@
-import type { BesideEntry } from '#core/contract/deploy/control.ts';
+import type { SideSnapshot } from '#core/contract/deploy/control.ts';
 import { isSameSecret } from '#core/edge/service-token.ts';
 import { NO_CLAIMS, toIdentity } from '#core/query/identity.ts';
 import { refuse } from '#mcp-host/protocol/replies.ts';
@@ -9,7 +9,7 @@ import { FULL_RIGHTS } from './rights.ts';
 
 /** What is known of a candidate's token. */
 interface Candidate {
-  readonly entry: Pick<BesideEntry, 'digest' | 'token_prefix' | 'expires_at' | 'reads_only'>;
+  readonly entry: Pick<SideSnapshot, 'digest' | 'token_prefix' | 'expires_at' | 'reads_only'>;
 }
 
 /** Who may call candidates: their tokens, whatever callers of the live version need. */

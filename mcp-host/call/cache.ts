@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { AppError } from '#core/errors.ts';
 import { Stop, type StopSignal } from '#core/engines/shared/stop.ts';
-import type { Values } from '#core/query/values.ts';
+import type { ParameterValues } from '#core/query/values.ts';
 import type { FrozenConnection } from '#snapshots/format/format.ts';
 import type { FrozenQuery } from '#core/query/frozen-query.ts';
 import type { Registry } from '#mcp-host/registry/registry.ts';
@@ -16,7 +16,7 @@ export interface CallResult {
 }
 
 /** Runs a definition with its checked values. */
-export type Run = (values: Values, signal: StopSignal) => Promise<CallResult>;
+export type Run = (values: ParameterValues, signal: StopSignal) => Promise<CallResult>;
 
 /** A tool or a resource; only results of tools are ever kept. */
 export interface Cacheable {
@@ -36,7 +36,7 @@ export interface ResultCache {
   through(
     entry: Cacheable,
     context: CacheContext,
-    values: Values,
+    values: ParameterValues,
     run: Run,
     beside?: () => readonly unknown[],
   ): Promise<CallResult> | null;
@@ -52,7 +52,7 @@ interface Version {
   readonly fingerprint: string;
 }
 
-interface Kept {
+interface CacheEntry {
   readonly tool: Version;
   readonly result: CallResult;
   readonly until: number;
@@ -71,7 +71,7 @@ const LARGEST = CAPACITY / 8;
 
 export function createResultCache(now: () => number, capacity = CAPACITY, largest = LARGEST): ResultCache {
   /** In order of last use. */
-  const kept = new Map<string, Kept>();
+  const kept = new Map<string, CacheEntry>();
   const in_flight = new Map<string, InFlight>();
   /** An entry outlives deploys that change only variables. */
   const fingerprints = new WeakMap<Cacheable, { readonly vars: Registry['vars']; readonly fingerprint: string }>();
@@ -105,7 +105,7 @@ export function createResultCache(now: () => number, capacity = CAPACITY, larges
     drop(key);
     return null;
   };
-  const keep = (key: string, entry: Kept) => {
+  const keep = (key: string, entry: CacheEntry) => {
     // A call that outlived its tool leaves nothing behind.
     if (!isServed(entry.tool) || entry.result.members.length > largest) return;
     drop(key);
@@ -117,7 +117,7 @@ export function createResultCache(now: () => number, capacity = CAPACITY, larges
     }
   };
 
-  const startRun = (key: string, tool: Version, ttl_ms: number, values: Values, run: Run): InFlight => {
+  const startRun = (key: string, tool: Version, ttl_ms: number, values: ParameterValues, run: Run): InFlight => {
     const end = new Stop();
     const result = run(values, end)
       .then((ended) => {

@@ -1,6 +1,6 @@
 import type { FrozenConnection, FrozenTool } from '#snapshots/format/format.ts';
 import type { FrozenQuery } from '#core/query/frozen-query.ts';
-import { type QueryPlan, type Outcome, ofResult, runQuery } from '#core/query/query.ts';
+import { type QueryPlan, type ExecutionResult, ofResult, runQuery } from '#core/query/query.ts';
 import { type Fault, behindCommit, toFault } from '#mcp-host/protocol/fault.ts';
 import type { CallContext } from './context.ts';
 import { shape, shapeResource, mediaBlock, type Shaped, shownText } from '#core/query/shape.ts';
@@ -9,7 +9,7 @@ import { failedContent, withIgnored } from './ignored-arguments.ts';
 import { RPC, RpcError, isMembers, type Members, sessionNotFound } from '#mcp-host/protocol/messages.ts';
 import { depthFault } from '#core/query/argument-values.ts';
 import { AFTER } from '#core/query/page-schemas.ts';
-import { InputRequired, type AskedCall, openCall } from './confirmation/pending-call.ts';
+import { InputRequired, type PendingCall, openCall } from './confirmation/pending-call.ts';
 import { TOKEN } from '#mcp-host/registry/tool-item.ts';
 import type { CallServices } from './services.ts';
 import { wellFormedJson } from '#core/lib/text/wire-text.ts';
@@ -23,7 +23,7 @@ import { sessionOf } from '#core/query/session.ts';
 import type { Position } from '#core/query/pages.ts';
 import { holderOf } from '#mcp-host/auth/caller.ts';
 import type { StopSignal } from '#core/engines/shared/stop.ts';
-import type { Values } from '#core/query/values.ts';
+import type { ParameterValues } from '#core/query/values.ts';
 import type { CallResult } from './cache.ts';
 import { guardedWrite, type Review } from './confirmation/guarded-write.ts';
 import { fillMissing } from './confirmation/missing-arguments.ts';
@@ -39,17 +39,22 @@ interface Callable {
 }
 
 /** How the results of one kind of definition are written. */
-interface Kind<E extends Callable> {
+interface ResultWriter<E extends Callable> {
   readonly name: 'tool' | 'resource';
   /** @param next the cursor of the next page; null: there is none. */
-  readonly finish: (outcome: Outcome, entity: E['entity'], context: CallContext, next: string | null) => string | Promise<string>;
+  readonly finish: (
+    outcome: ExecutionResult,
+    entity: E['entity'],
+    context: CallContext,
+    next: string | null,
+  ) => string | Promise<string>;
   readonly fail: (fault: Fault, context: CallContext) => string;
   /** What may ask a person before it runs; null: nobody is asked. */
   readonly asking: (entity: E['entity']) => FrozenTool | null;
 }
 
 /** What goes wrong inside a tool is a result with `isError`. */
-const TOOL: Kind<ToolEntry> = {
+const TOOL_RESULTS: ResultWriter<ToolEntry> = {
   name: 'tool',
   finish: ({ result, transformed }, { return_type, text_format }, _, next) =>
     toolMembers(shape(result, return_type, transformed, { next, text_format })),
@@ -57,7 +62,7 @@ const TOOL: Kind<ToolEntry> = {
   asking: (tool) => (isGuardedWrite(tool) || tool.ask_missing === true ? tool : null),
 };
 
-const RESOURCE: Kind<ResourceEntry> = {
+const RESOURCE_RESULTS: ResultWriter<ResourceEntry> = {
   name: 'resource',
   finish({ result, transformed }, { mime_type }, { record }) {
     const { uri } = record.message.params;
@@ -87,11 +92,11 @@ export function callTool(params: Members, context: CallContext, services: CallSe
   if (fault !== null) throw new RpcError(RPC.invalid_params, fault);
   if (tool.entity.two_step === true) {
     const { [TOKEN]: token, ...rest } = args;
-    return perform(TOOL, tool, rest, context, services, { token });
+    return perform(TOOL_RESULTS, tool, rest, context, services, { token });
   }
-  if (tool.plan.paging === null) return perform(TOOL, tool, args, context, services);
+  if (tool.plan.paging === null) return perform(TOOL_RESULTS, tool, args, context, services);
   const { [AFTER]: after, ...rest } = args;
-  return perform(TOOL, tool, rest, context, services, { after });
+  return perform(TOOL_RESULTS, tool, rest, context, services, { after });
 }
 
 /** Sends a signed-in person who lacks something for want of a scope to ask for it. */
@@ -123,7 +128,7 @@ export function readResource(
   const { uri } = params;
   if (typeof uri !== 'string') throw new RpcError(RPC.invalid_params, 'params.uri must be a string.');
   const found = findResource(context.registry, uri);
-  if (found !== null) return perform(RESOURCE, found.resource, found.values, context, services);
+  if (found !== null) return perform(RESOURCE_RESULTS, found.resource, found.values, context, services);
   const page = services.app_views.read(uri);
   if (page !== null) return page;
   const skill = skillAt(context.registry, uri);
@@ -138,7 +143,7 @@ const isGuardedWrite = (tool: FrozenTool): boolean => tool.mode === 'write' && i
 
 /** Runs one query with its slot in the queue, its pool and its line in the request log. */
 async function perform<E extends Callable>(
-  kind: Kind<E>,
+  kind: ResultWriter<E>,
   entry: E,
   args: Members,
   context: CallContext,
@@ -163,12 +168,12 @@ async function perform<E extends Callable>(
   /** With what a person filled in, none of which may stand in the log. */
   let all_args = args;
   /** With what comes from the credential of the caller. */
-  let values: Values = {};
+  let values: ParameterValues = {};
   let session: SessionState | null = null;
   let position: Position | null = null;
   const holder = () => holderOf(caller, record.exchange.address);
   const paged = { tool_id: entity.id, args, context };
-  const run = async (values: Values, signal: StopSignal, review?: Review): Promise<CallResult> => {
+  const run = async (values: ParameterValues, signal: StopSignal, review?: Review): Promise<CallResult> => {
     const pool = sources.hold(connection);
     try {
       const { source, queue: slot, opened } = ask?.follow(pool, entity.timeout_ms) ?? pool;
@@ -192,7 +197,7 @@ async function perform<E extends Callable>(
     if (turn !== undefined) await turn;
     if (after !== undefined && after !== null) position = services.pages.open(paged, after);
     const tool = kind.asking(entity);
-    let asking: AskedCall | null = tool === null ? null : openCall(tool, args, token, context, services.confirmations);
+    let asking: PendingCall | null = tool === null ? null : openCall(tool, args, token, context, services.confirmations);
     if (asking?.tool.ask_missing === true) {
       const filled = await fillMissing(asking, services.confirmations, (all) =>
         plan.resolve({ ...facts, arguments: all }, record),

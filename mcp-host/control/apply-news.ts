@@ -1,5 +1,5 @@
 import { type Tree, type Leaf, applyDelta, toTree } from '#snapshots/format/tree.ts';
-import type { SnapshotNews } from '#core/contract/deploy/control.ts';
+import type { SnapshotEvent } from '#core/contract/deploy/control.ts';
 import { isTextOf } from '#snapshots/format/canonical.ts';
 import { AppError } from '#core/errors.ts';
 import type { Snapshot } from '#snapshots/format/format.ts';
@@ -26,7 +26,7 @@ export interface KnownTrees {
   apply(news: NewsWithDelta): NewSnapshot;
 }
 
-export type NewsWithDelta = SnapshotNews & { readonly delta: NonNullable<SnapshotNews['delta']> };
+export type NewsWithDelta = SnapshotEvent & { readonly delta: NonNullable<SnapshotEvent['delta']> };
 
 const KNOWN = 3;
 

@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { BesideNews } from '#core/contract/deploy/control.ts';
+import type { SideSnapshotsEvent } from '#core/contract/deploy/control.ts';
 import { sweepBeside, writeFileAtomic } from '#core/lib/durable-file.ts';
 import { type KeptSnapshot, snapshotFile } from './snapshot-file.ts';
 import type { NewSnapshot } from './apply-news.ts';
@@ -8,8 +8,8 @@ import type { NewSnapshot } from './apply-news.ts';
 /** What a host holds beside its live version, in a folder: `state.json` with the last list, and a copy of each snapshot. */
 export interface BesideFiles {
   /** The last list; null when there is none that can be read. */
-  readState(): Promise<BesideNews | null>;
-  writeState(news: BesideNews): Promise<void>;
+  readState(): Promise<SideSnapshotsEvent | null>;
+  writeState(news: SideSnapshotsEvent): Promise<void>;
   /** A copy that is whole; null when there is none. */
   read(id: string): Promise<KeptSnapshot | null>;
   /** @param texts those of all of its leaves, by hash. */
@@ -28,7 +28,7 @@ export function besideFiles(folder: string): BesideFiles {
       const text = await readFile(join(folder, STATE), 'utf8').catch(() => null);
       if (text === null) return null;
       try {
-        return JSON.parse(text) as BesideNews;
+        return JSON.parse(text) as SideSnapshotsEvent;
       } catch {
         return null;
       }

@@ -1,4 +1,4 @@
-import type { BesideEntry, BesideNews, CanaryNews } from '#core/contract/deploy/control.ts';
+import type { SideSnapshot, SideSnapshotsEvent, CanaryEvent } from '#core/contract/deploy/control.ts';
 import type { Log } from '#core/process/log.ts';
 import { HOLDS_SECRETS, keyOf, type Leaf } from '#snapshots/format/tree.ts';
 import { applyTo, Lacking, type NewSnapshot } from './apply-news.ts';
@@ -9,8 +9,8 @@ import type { Registry } from '#mcp-host/registry/registry.ts';
 import type { SnapshotFile } from './snapshot-file.ts';
 
 /** A configuration that this host holds beside its live version. */
-export interface Held {
-  readonly entry: BesideEntry;
+export interface LoadedSnapshot {
+  readonly entry: SideSnapshot;
   readonly registry: Registry;
 }
 
@@ -18,13 +18,13 @@ export interface Held {
  * Configurations beside the live one, on the same pools and queues: candidates, and whatever is fetched for some calls. Each call
  * keeps the registry that it began with, as calls of the live version do.
  */
-export interface Beside {
+export interface SideSnapshots {
   /** Holds what is on disk, once the live version is there. */
   load(): Promise<void>;
   /** Holds what the server names from now on, and says so. */
-  use(news: BesideNews): Promise<void>;
+  use(news: SideSnapshotsEvent): Promise<void>;
   /** What is held under an id. */
-  find(id: string): Held | null;
+  find(id: string): LoadedSnapshot | null;
   /**
    * The registry of a candidate (its id) or of a stored version (`v12`): held or not, it is there when this resolves. What is
    * not held is fetched for the caller alone, and goes with its last call. Rejects when the server has none.
@@ -42,7 +42,7 @@ export interface BesideOptions {
   readonly log: Log;
   readonly loadRegistry: LoadRegistry;
   /** From now on these are served. */
-  readonly serve: (held: ReadonlyMap<string, Held>, canary: CanaryNews | null) => void;
+  readonly serve: (held: ReadonlyMap<string, LoadedSnapshot>, canary: CanaryEvent | null) => void;
   readonly acknowledge: (answer: { request_id: string; error?: string }) => void;
   readonly retry_ms?: number;
 }
@@ -51,10 +51,10 @@ const RETRY_MS = 5_000;
 /** A host that starts waits for no server. */
 type Source = 'disk' | 'server';
 
-export function createBeside(options: BesideOptions): Beside {
+export function createBeside(options: BesideOptions): SideSnapshots {
   const { control, files, file, live, log, loadRegistry, serve, acknowledge, retry_ms = RETRY_MS } = options;
-  let held: ReadonlyMap<string, Held> = new Map();
-  let latest: BesideNews | null = null;
+  let held: ReadonlyMap<string, LoadedSnapshot> = new Map();
+  let latest: SideSnapshotsEvent | null = null;
   let working: Promise<void> = Promise.resolve();
 
   /** @param base what the server may lead on from; null: everything is to come. */
@@ -71,7 +71,7 @@ export function createBeside(options: BesideOptions): Beside {
     const loadable = { version, checksum, created_at, leaves: tree.leaves, textOf: (hash: string) => blobs.get(hash) };
     return { snapshot, registry: await loadRegistry(loadable, base) };
   };
-  const fromDisk = async ({ id, checksum }: BesideEntry): Promise<Registry | null> => {
+  const fromDisk = async ({ id, checksum }: SideSnapshot): Promise<Registry | null> => {
     const kept = await files.read(id).catch(() => null);
     if (kept?.checksum !== checksum) return null;
     const { texts, leaves, ...head } = kept;
@@ -87,7 +87,7 @@ export function createBeside(options: BesideOptions): Beside {
     const whole = await fetched(id, null);
     await files.write(id, whole, whole.blobs);
   };
-  const obtain = async (entry: BesideEntry, source: Source): Promise<Registry> => {
+  const obtain = async (entry: SideSnapshot, source: Source): Promise<Registry> => {
     const kept = await fromDisk(entry);
     if (kept !== null) return kept;
     if (source === 'disk') throw new Lacking(`There is no copy of ${entry.id}.`);
@@ -100,9 +100,9 @@ export function createBeside(options: BesideOptions): Beside {
   };
 
   /** @returns what could not be loaded. */
-  const apply = async (news: BesideNews, source: Source): Promise<string[]> => {
+  const apply = async (news: SideSnapshotsEvent, source: Source): Promise<string[]> => {
     latest = news;
-    const next = new Map<string, Held>();
+    const next = new Map<string, LoadedSnapshot>();
     const faults: string[] = [];
     for (const entry of news.snapshots) {
       const known = held.get(entry.id);
@@ -118,7 +118,7 @@ export function createBeside(options: BesideOptions): Beside {
     serve(held, news.canary ?? null);
     return faults;
   };
-  const take = async (news: BesideNews): Promise<void> => {
+  const take = async (news: SideSnapshotsEvent): Promise<void> => {
     const faults = await apply(news, 'server');
     await files
       .writeState(news)
@@ -129,11 +129,11 @@ export function createBeside(options: BesideOptions): Beside {
     if (faults.length > 0) setTimeout(() => void again(news), retry_ms).unref();
   };
   /** One list after the other. */
-  const use = (news: BesideNews): Promise<void> => {
+  const use = (news: SideSnapshotsEvent): Promise<void> => {
     working = working.then(() => take(news));
     return working;
   };
-  const again = async (news: BesideNews): Promise<void> => {
+  const again = async (news: SideSnapshotsEvent): Promise<void> => {
     if (latest === news) await use(news);
   };
 

@@ -1,11 +1,11 @@
 import type {
-  BesideNews,
+  SideSnapshotsEvent,
   LiveToken,
   NamedList,
   ReplayEnd,
   ReplayRequest,
-  SnapshotNews,
-  DecisionNews,
+  SnapshotEvent,
+  DecisionEvent,
   IdentityList,
 } from '#core/contract/deploy/control.ts';
 import { type Installation, installationOf } from '#core/contract/deploy/installation.ts';
@@ -22,15 +22,15 @@ export interface ListenEvent {
 
 /** What the server says on the stream, beside pings (contract section 0). */
 export type ControlEvent =
-  | { readonly event: 'snapshot'; readonly data: SnapshotNews }
+  | { readonly event: 'snapshot'; readonly data: SnapshotEvent }
   | { readonly event: 'listen'; readonly data: ListenEvent }
   | { readonly event: 'tokens'; readonly data: { readonly tokens: readonly LiveToken[] } & NamedList }
   | { readonly event: 'identity'; readonly data: IdentityList & NamedList }
   | { readonly event: 'names'; readonly data: { readonly names: readonly string[] } }
-  | { readonly event: 'beside'; readonly data: BesideNews }
+  | { readonly event: 'beside'; readonly data: SideSnapshotsEvent }
   | { readonly event: 'replay'; readonly data: ReplayRequest | ReplayEnd }
   | { readonly event: 'cancel'; readonly data: { readonly id: string } }
-  | { readonly event: 'decision'; readonly data: DecisionNews }
+  | { readonly event: 'decision'; readonly data: DecisionEvent }
   | { readonly event: 'stop'; readonly data: object };
 
 export interface ControlOptions {
@@ -60,7 +60,7 @@ export interface Control {
   /** Rejects when the server did not take it, with the `status` that it answered, if it did. */
   post(path: 'ack' | 'usage' | 'leave' | 'replay', body: object): Promise<void>;
   /** Of a candidate or version what is missing here. Rejects when the server did not answer with it. @param have as on the stream. */
-  fetchBeside(name: string, have: string): Promise<SnapshotNews>;
+  fetchBeside(name: string, have: string): Promise<SnapshotEvent>;
   /** Connects anew at once, so that the server hears again what the host has. */
   again(): void;
   state(): { connected: boolean; last_event_at: string | null };
@@ -178,7 +178,7 @@ export function createControl(options: ControlOptions): Control {
           watchdog.refresh();
           text += decoder.decode(chunk, { stream: true });
         }
-        return JSON.parse(text) as SnapshotNews;
+        return JSON.parse(text) as SnapshotEvent;
       } finally {
         watchdog.end();
       }

@@ -29,11 +29,11 @@ export interface SnapshotFile {
    * @param blobs what the copy lacks of the tree, by hash. @param whole they are all of it. Rejects with `Lacking` when the copy
    * has lost what stays of it.
    */
-  draft(head: SnapshotHead, tree: string, blobs: ReadonlyMap<string, string>, whole: boolean): Promise<Draft>;
+  draft(head: SnapshotHead, tree: string, blobs: ReadonlyMap<string, string>, whole: boolean): Promise<SnapshotDraft>;
   setStopped(stopped: boolean): Promise<void>;
 }
 
-export interface Draft {
+export interface SnapshotDraft {
   /** Takes the place of the copy. Atomic: a crash leaves the old copy or the new one, never half of one. */
   keep(): Promise<void>;
   discard(): Promise<void>;
@@ -158,7 +158,7 @@ async function sweep(path: string): Promise<void> {
   await sweepBeside(path, (name) => isDraft(name) || (name.endsWith('.pack') && !named.has(name)));
 }
 
-interface Found {
+interface SnapshotOnDisk {
   readonly snapshot: KeptSnapshot;
   readonly packs: readonly string[];
 }
@@ -179,7 +179,7 @@ async function readHead(path: string): Promise<(Head & { readonly tree: string }
 }
 
 /** The snapshot, null when there is no file, or a sentence when the copy is damaged. */
-async function readOne(path: string): Promise<Found | null | string> {
+async function readOne(path: string): Promise<SnapshotOnDisk | null | string> {
   if (!(await exists(path))) return null;
   const head = await readHead(path);
   if (head === undefined) return `${path} is damaged: its checksum does not match.`;
@@ -195,7 +195,7 @@ async function readOne(path: string): Promise<Found | null | string> {
 }
 
 /** A copy of the first edition: one text with everything. */
-function readWhole(path: string, { version, checksum, created_at }: Head, content: Snapshot['content']): Found | string {
+function readWhole(path: string, { version, checksum, created_at }: Head, content: Snapshot['content']): SnapshotOnDisk | string {
   if ((content.format as string) !== WHOLE_FORMAT) return `${path} has a format that this version does not read.`;
   const blobs = toBlobs(content);
   const leaves = blobs.map(({ kind, name, hash }): Leaf => ({ kind, name, hash }));

@@ -1,11 +1,11 @@
-import type { SnapshotNews } from '#core/contract/deploy/control.ts';
+import type { SnapshotEvent } from '#core/contract/deploy/control.ts';
 import { AppError } from '#core/errors.ts';
 import type { Log } from '#core/process/log.ts';
 import type { Leaf } from '#snapshots/format/tree.ts';
 import { createKnownTrees, Lacking, type NewSnapshot } from './apply-news.ts';
 import type { LoadRegistry } from '#mcp-host/registry/load-registry.ts';
 import type { Registry } from '#mcp-host/registry/registry.ts';
-import type { Draft, SnapshotFile } from './snapshot-file.ts';
+import type { SnapshotDraft, SnapshotFile } from './snapshot-file.ts';
 
 export interface SnapshotTakerOptions {
   readonly file: SnapshotFile;
@@ -17,14 +17,14 @@ export interface SnapshotTakerOptions {
   /** Serves a registry from now on; rejects when its address cannot be opened. @param fresh it was sent now. */
   readonly take: (registry: Registry, fresh: boolean) => Promise<void>;
   /** Makes what is served durable. */
-  readonly keep: (draft: (() => Promise<Draft>) | null) => Promise<void>;
+  readonly keep: (draft: (() => Promise<SnapshotDraft>) | null) => Promise<void>;
   readonly acknowledge: (answer: { error?: string; load_ms?: number }) => void;
   /** Has the server send everything. */
   readonly askForAll: () => void;
 }
 
 export interface SnapshotTaker {
-  take(news: SnapshotNews): Promise<void>;
+  take(news: SnapshotEvent): Promise<void>;
   /** A tree that the server may lead on from. */
   remember(checksum: string, leaves: readonly Leaf[]): void;
 }
@@ -35,7 +35,7 @@ export function createSnapshotTaker(options: SnapshotTakerOptions): SnapshotTake
   const trees = createKnownTrees();
 
   /** What is new to this host; null when it has it already. */
-  const newIn = ({ delta, ...head }: SnapshotNews): NewSnapshot | null => {
+  const newIn = ({ delta, ...head }: SnapshotEvent): NewSnapshot | null => {
     const registry = held();
     const same = registry?.snapshot_version === head.version && registry.checksum === head.checksum;
     if (registry !== null && same && !(options.isStale() && delta?.from === null)) return null;
@@ -55,7 +55,7 @@ export function createSnapshotTaker(options: SnapshotTakerOptions): SnapshotTake
   };
 
   /** @returns its copy, which is still being written. */
-  const serve = async (snapshot: NewSnapshot): Promise<{ draft: Promise<Draft> }> => {
+  const serve = async (snapshot: NewSnapshot): Promise<{ draft: Promise<SnapshotDraft> }> => {
     // Written while it is loaded; a fault of the disk is told when it is to be kept.
     const draft = file.draft(snapshot, snapshot.tree.text, snapshot.blobs, snapshot.whole);
     draft.catch(() => undefined);

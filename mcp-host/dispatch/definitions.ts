@@ -1,12 +1,12 @@
 import type { Registry } from '#mcp-host/registry/registry.ts';
-import type { Kind } from '#core/contract/entities.ts';
+import type { LeafKind } from '#core/contract/entities.ts';
 import type { Leaf } from '#snapshots/format/tree.ts';
 import { endpointOf, type Endpoint, WHOLE } from '#core/edge/mcp-endpoint.ts';
 
 /** What is served, by hashes: a client or CI tells whether a definition is still the one that it knows. */
 
 const PATH = '/.well-known/mcp-definitions';
-const FOLDERS: Partial<Record<Kind, string>> = { tool: 'tools', resource: 'resources', prompt: 'prompts' };
+const FOLDERS: Partial<Record<LeafKind, string>> = { tool: 'tools', resource: 'resources', prompt: 'prompts' };
 
 export const isDefinitionsPath = (path: string): boolean => path === PATH || path.startsWith(`${PATH}/`);
 

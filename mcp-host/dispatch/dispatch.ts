@@ -6,7 +6,7 @@ import { opensPages, showsForms } from '#mcp-host/protocol/client-capabilities.t
 import type { ProgressRequest, ProgressStream } from '#mcp-host/requests/progress-stream.ts';
 import { readsEvents, requestedProgress } from '#mcp-host/requests/progress-stream.ts';
 import { createRequestRecord, type RequestRecord } from '#mcp-host/requests/request-record.ts';
-import { greeting } from '#mcp-host/registry/presentation.ts';
+import { initializeResult } from '#mcp-host/registry/presentation.ts';
 import type { Viewer } from '#mcp-host/registry/views.ts';
 import { type Answer, type AnswerOptions, createAnswer, faultText, sizeOf, textOf } from './answer.ts';
 import type { Exchange } from '#mcp-host/requests/exchange.ts';
@@ -96,7 +96,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     const session = sessions.open(caller.owner, version, client, holderOf(caller, address), viewerOf(exchange), can);
     if (session === null) throw new RpcError(RPC.server, 'Too many sessions are in use. Try again later.', { http_status: 503 });
     const registry = exchange.forKey?.(session.key) ?? exchange.registry;
-    return reply(resultText(id, greeting(registry, version, offered)), 200, { [SESSION_HEADER]: session.id });
+    return reply(resultText(id, initializeResult(registry, version, offered)), 200, { [SESSION_HEADER]: session.id });
   };
 
   /** Never throws: an error is an answer like others. */

@@ -1,4 +1,4 @@
-import type { Exchange, Beyond } from '#mcp-host/requests/exchange.ts';
+import type { Exchange, GrantableScopes } from '#mcp-host/requests/exchange.ts';
 import type { ResponseBody } from '#mcp-host/protocol/lists.ts';
 import { reply, accepted, toRpcError, idOf } from '#mcp-host/protocol/replies.ts';
 import type { Log } from '#core/process/log.ts';
@@ -14,7 +14,7 @@ export function replyWith(answer: ResponseBody, { accepts_gzip }: Exchange): Res
 }
 
 /** What a request ended with that threw. @param body of the request, for its id. */
-export function replyToFault(error: unknown, body: unknown, log: Log, request_id?: string, beyond?: Beyond): Response {
+export function replyToFault(error: unknown, body: unknown, log: Log, request_id?: string, beyond?: GrantableScopes): Response {
   if (error instanceof CallerGone) return accepted();
   const rpc = toRpcError(error, log, request_id);
   const asks = beyond !== undefined && rpc.scopes.length > 0;

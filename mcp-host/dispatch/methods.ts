@@ -2,7 +2,7 @@ import type { CallContext } from '#mcp-host/call/context.ts';
 import type { CallServices } from '#mcp-host/call/services.ts';
 import type { InputRequired } from '#mcp-host/call/confirmation/pending-call.ts';
 import { callTool, readResource } from '#mcp-host/call/run-call.ts';
-import { discovery, lifetime } from '#mcp-host/registry/presentation.ts';
+import { discoverResult, lifetime } from '#mcp-host/registry/presentation.ts';
 import type { Registry } from '#mcp-host/registry/registry.ts';
 import { type Skill, skillOf } from '#mcp-host/registry/skill.ts';
 import { LIST_METHODS, type ListMethod, type Page, pageAt, type RenderedList } from '#mcp-host/protocol/lists.ts';
@@ -57,7 +57,7 @@ const COMMON: Handlers = {
 };
 const MODERN: Handlers = {
   ...COMMON,
-  'server/discover': (_, { registry }, { now, app_views }) => discovery(registry, now(), app_views.offered),
+  'server/discover': (_, { registry }, { now, app_views }) => discoverResult(registry, now(), app_views.offered),
 };
 const LEGACY: Handlers = { ...COMMON, ping: () => '' };
 

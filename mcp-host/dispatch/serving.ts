@@ -1,5 +1,5 @@
 import { LOG_LEVELS } from '#core/contract/log-levels.ts';
-import type { CanaryNews } from '#core/contract/deploy/control.ts';
+import type { CanaryEvent } from '#core/contract/deploy/control.ts';
 import type { Log } from '#core/process/log.ts';
 import type { Sessions } from '#mcp-host/requests/sessions.ts';
 import type { Endpoint } from '#core/edge/mcp-endpoint.ts';
@@ -18,30 +18,30 @@ export const ENDING = 'The host is shutting down. Try again in a moment.';
 const EVERYTHING: Changes = { kinds: LIST_KINDS, is_updated: () => false };
 
 /** Why nothing is served, and what calls that run on were served before; null: nothing. */
-export interface Idle {
+export interface NotServing {
   readonly idle: string;
   readonly cors_origins: readonly string[];
   readonly held: Registry | null;
 }
 
 /** What the host has, and why it serves nothing, if so. */
-export interface Serving {
+export interface ServingState {
   readonly held: () => Registry | null;
   readonly idle: () => string | null;
   /** For the transports. */
-  readonly current: () => Registry | Idle;
+  readonly current: () => Registry | NotServing;
   /** Whether a configuration is still held, live or beside it. */
   readonly holds: (checksum: string) => boolean;
   /** The canary that runs; null for nearly always. */
   readonly canary: () => Canary | null;
   /** The same for one viewer. */
-  readonly seenBy: (viewer: Viewer) => ReturnType<Serving['current']>;
+  readonly seenBy: (viewer: Viewer) => ReturnType<ServingState['current']>;
   /** What an address serves of what is served, or why nothing; undefined: there is nothing at the address of a candidate. */
-  readonly at: (endpoint: Endpoint) => ReturnType<Serving['current']> | undefined;
+  readonly at: (endpoint: Endpoint) => ReturnType<ServingState['current']> | undefined;
   /** From now on this registry is served. One assignment; calls that run keep theirs. */
   swap(next: Registry): void;
   /** From now on these are served beside it: at addresses of their own, and to the callers of a canary in its place. */
-  besides(next: ReadonlyMap<string, Registry>, canary: CanaryNews | null): void;
+  besides(next: ReadonlyMap<string, Registry>, canary: CanaryEvent | null): void;
   /** From now on nothing is served; calls that run may finish. @param registry held instead of what was. */
   pause(reason: string, registry?: Registry): void;
 }
@@ -56,14 +56,14 @@ export interface ServingOptions {
 }
 
 /** Whatever is served at some time. */
-interface Served {
+interface ServedSnapshots {
   readonly live: Registry;
   readonly beside: ReadonlyMap<string, Registry>;
   readonly canary: Canary | null;
 }
 
 /** What a viewer has before it; null: nothing. */
-const seenOf = (served: Served | null, { endpoint, key }: Viewer): Registry | null => {
+const seenOf = (served: ServedSnapshots | null, { endpoint, key }: Viewer): Registry | null => {
   if (served === null) return null;
   if (endpoint.candidate !== null) return served.beside.get(endpoint.candidate) ?? null;
   const { live, canary } = served;
@@ -71,7 +71,7 @@ const seenOf = (served: Served | null, { endpoint, key }: Viewer): Registry | nu
 };
 
 /** What is different for each viewer; those who see the same are looked at once. */
-function changesFor(views: Views, before: Served | null, after: Served): (viewer: Viewer) => Changes {
+function changesFor(views: Views, before: ServedSnapshots | null, after: ServedSnapshots): (viewer: Viewer) => Changes {
   const known = new Map<Registry | null, Map<Registry, (viewer: Viewer) => Changes>>();
   const between = (was: Registry | null, is: Registry) => {
     const of_was = known.get(was) ?? new Map<Registry, (viewer: Viewer) => Changes>();
@@ -87,20 +87,20 @@ function changesFor(views: Views, before: Served | null, after: Served): (viewer
   };
 }
 
-export function createServing({ sessions, streams, views, log, use }: ServingOptions): Serving {
+export function createServing({ sessions, streams, views, log, use }: ServingOptions): ServingState {
   let held: Registry | null = null;
   let beside: ReadonlyMap<string, Registry> = new Map();
   let canary: Canary | null = null;
   let idle: string | null = WAITING;
-  let served: Served | null = null;
-  const look = (): Served | null => {
+  let served: ServedSnapshots | null = null;
+  const look = (): ServedSnapshots | null => {
     const live = held === null || canary === null ? held : { ...held, side: canary.live };
     return live === null || idle !== null ? null : { live, beside, canary };
   };
-  const current: Serving['current'] = () =>
+  const current: ServingState['current'] = () =>
     served?.live ?? { idle: idle ?? WAITING, cors_origins: held?.server.cors_origins ?? [], held };
   /** One assignment. */
-  const turn = (): { before: Served | null; after: Served | null } => {
+  const turn = (): { before: ServedSnapshots | null; after: ServedSnapshots | null } => {
     const before = served;
     served = look();
     return { before, after: served };
@@ -150,5 +150,5 @@ export function createServing({ sessions, streams, views, log, use }: ServingOpt
 }
 
 /** The one that runs goes on as it is: its calls are counted by the same names. */
-const sameCanary = (now: Canary | null, next: CanaryNews, registry: Registry): Canary =>
+const sameCanary = (now: Canary | null, next: CanaryEvent, registry: Registry): Canary =>
   now?.id === next.id && now.registry.loaded === registry.loaded ? now : createCanary(next, registry);

@@ -8,7 +8,7 @@ import {
   histogram,
   observe,
 } from '#core/lib/metrics/metrics-text.ts';
-import { type Outcome, outcomeOf } from '#core/contract/observe/outcomes.ts';
+import { type CallOutcome, outcomeOf } from '#core/contract/observe/outcomes.ts';
 import { createProcessMetrics } from '#core/lib/metrics/process-metrics.ts';
 import type { Registry } from '#mcp-host/registry/registry.ts';
 import type { RateLimits } from '#mcp-host/limits/rate-limit.ts';
@@ -69,7 +69,7 @@ export function createMetrics({ sources, limits, state }: MetricsOptions): Metri
   const databases = new Map<string, Buckets>();
   const ended = new Map<string, Buckets>();
   const faults = new Map<string, number>();
-  const outcomes = new Map<Outcome, number>();
+  const outcomes = new Map<CallOutcome, number>();
   const confirmations = new Map<string, number>();
   let undeclared = 0;
   const refusals = new Map<number, number>();

@@ -4,7 +4,7 @@ import { clientOf, type RequestRecord } from '#mcp-host/requests/request-record.
 import { RPC, RpcError } from '#mcp-host/protocol/messages.ts';
 import { noteSeen } from '#mcp-host/protocol/refusal-notes.ts';
 
-type Kind = Refusal['kind'];
+type RefusalKind = Refusal['kind'];
 
 /** Requests that never became a call, on their way to the server. */
 export interface Refusals {
@@ -13,10 +13,10 @@ export interface Refusals {
   /** One that was refused in the words of the protocol, if it was. */
   add(record: RequestRecord): void;
   /** Those since the last time; whoever knocks on the door all day is counted, and listed now and then. */
-  take(): { readonly refusals: readonly Refusal[]; readonly refused: Readonly<Partial<Record<Kind, number>>> } | null;
+  take(): { readonly refusals: readonly Refusal[]; readonly refused: Readonly<Partial<Record<RefusalKind, number>>> } | null;
 }
 
-const KINDS: Readonly<Record<number, Kind>> = {
+const REFUSAL_KINDS: Readonly<Record<number, RefusalKind>> = {
   401: 'unauthenticated',
   403: 'forbidden',
   404: 'not_found',
@@ -30,14 +30,19 @@ const LONGEST = 300;
 
 export function createRefusals(now: () => number): Refusals {
   let listed: Refusal[] = [];
-  let counts = new Map<Kind, number>();
-  const note = (kind: Kind, status: number, reason: string, who: () => Pick<Refusal, 'address' | 'client' | 'called'>): void => {
+  let counts = new Map<RefusalKind, number>();
+  const note = (
+    kind: RefusalKind,
+    status: number,
+    reason: string,
+    who: () => Pick<Refusal, 'address' | 'client' | 'called'>,
+  ): void => {
     counts.set(kind, (counts.get(kind) ?? 0) + 1);
     if (listed.length < LISTED) listed.push({ timestamp: now(), kind, status, reason: beginning(reason, LONGEST), ...who() });
   };
   return {
     refused(status, reason, address, client) {
-      const kind = KINDS[status];
+      const kind = REFUSAL_KINDS[status];
       if (kind !== undefined) note(kind, status, reason, () => ({ address: address(), client, called: null }));
     },
     add(record) {
@@ -46,7 +51,7 @@ export function createRefusals(now: () => number): Refusals {
       noteSeen(error);
       const { code, fault, http_status, scopes } = error;
       const is_unknown = fault === 'not_found' || code === RPC.method_not_found;
-      const kind = scopes.length > 0 ? 'forbidden' : (KINDS[http_status] ?? (is_unknown ? 'not_found' : 'protocol'));
+      const kind = scopes.length > 0 ? 'forbidden' : (REFUSAL_KINDS[http_status] ?? (is_unknown ? 'not_found' : 'protocol'));
       note(kind, http_status, error.message, () => ({
         address: exchange.peer.listener === 0 ? null : exchange.address(),
         client: clientOf(record) || null,

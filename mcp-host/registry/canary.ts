@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import type { CanaryNews } from '#core/contract/deploy/control.ts';
+import type { CanaryEvent } from '#core/contract/deploy/control.ts';
 import type { CallSide, Registry } from './registry.ts';
 
 /** Two configurations that are served at one address, each to its callers. */
@@ -14,7 +14,7 @@ export interface Canary {
 
 const SHARES = 2 ** 32;
 
-export function createCanary({ id, percent, seed }: Omit<CanaryNews, 'candidate'>, registry: Registry): Canary {
+export function createCanary({ id, percent, seed }: Omit<CanaryEvent, 'candidate'>, registry: Registry): Canary {
   const below = (percent / 100) * SHARES;
   return {
     id,

@@ -12,8 +12,8 @@ import type { FrozenQuery } from '#core/query/frozen-query.ts';
 import { AppError } from '#core/errors.ts';
 import { LIST_METHODS, type ListMethod, type RenderedList, renderList } from '#mcp-host/protocol/lists.ts';
 import type { Registry, Loaded, ToolEntry, ResourceEntry, SkillSource } from './registry.ts';
-import { type Presented, renderPieces } from './presentation.ts';
-import type { Kind } from '#core/contract/entities.ts';
+import { type Presentation, renderPieces } from './presentation.ts';
+import type { LeafKind } from '#core/contract/entities.ts';
 import { type PromptPlan, compilePrompt } from './prompt-plan.ts';
 import { skillItem, skillName } from './skill.ts';
 import { literalLength, normalUri, parseUriTemplate } from '#core/lib/uri-template.ts';
@@ -81,15 +81,15 @@ export type LoadRegistry = (snapshot: Loadable, before: Registry | null) => Prom
 
 type Head = Pick<Registry, 'snapshot_version' | 'checksum' | 'loaded' | 'snapshot_id' | 'since' | 'side'>;
 
-const EVERYTHING: Presented = { path: '', is_same_for_all: true };
+const EVERYTHING: Presentation = { path: '', is_same_for_all: true };
 
 /**
  * A registry of what was loaded. Its lists are rendered when they are first read.
  * @param before what served the same callers before.
  */
-export function assemble(head: Head, before: Registry | null, part: Presented = EVERYTHING): Registry {
+export function assemble(head: Head, before: Registry | null, part: Presentation = EVERYTHING): Registry {
   const { shown = null } = part;
-  const of_kind: Record<Kind, Loaded[]> = { server: [], connection: [], tool: [], resource: [], prompt: [], toolset: [] };
+  const of_kind: Record<LeafKind, Loaded[]> = { server: [], connection: [], tool: [], resource: [], prompt: [], toolset: [] };
   for (const [{ kind }, one] of head.loaded) of_kind[kind].push(one);
   const settings = of_kind.server[0]?.made as FrozenServer | undefined;
   if (settings === undefined) throw new AppError('cannot_deploy', 'The snapshot has no server configuration.');
@@ -178,7 +178,7 @@ type ConnectionOf = (query: FrozenQuery & { readonly name: string }) => FrozenCo
 
 const itemOf = ({ listing }: { readonly listing: object }): string => JSON.stringify(listing);
 
-const LOADERS: Readonly<Record<Kind, (frozen: never, connectionOf: ConnectionOf, view_uri: string | null) => Loaded>> = {
+const LOADERS: Readonly<Record<LeafKind, (frozen: never, connectionOf: ConnectionOf, view_uri: string | null) => Loaded>> = {
   server: (made: FrozenServer) => ({ made, item: '' }),
   connection: (made: FrozenConnection) => ({ made, item: '' }),
   tool: (entity: FrozenTool, connectionOf, view_uri) => ({

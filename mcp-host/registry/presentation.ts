@@ -1,5 +1,5 @@
 import type { FrozenToolset, FrozenServer } from '#snapshots/format/format.ts';
-import type { Registry, Pieces } from './registry.ts';
+import type { Registry, RenderedParts } from './registry.ts';
 import { PRODUCT_VERSION } from '#core/process/version.ts';
 import { META, MODERN_VERSION } from '#mcp-host/protocol/messages.ts';
 import { introductionOf } from './introduction.ts';
@@ -19,7 +19,7 @@ const PNG =
 export const ICON = { src: `data:image/png;base64,${PNG}`, mimeType: 'image/png', sizes: ['48x48'] };
 
 /** A part of what is deployed, as it presents itself. */
-export interface Presented {
+export interface Presentation {
   /** What stands after `/mcp` in its address. */
   readonly path: string;
   /** Whoever comes to the address sees the same. */
@@ -29,7 +29,7 @@ export interface Presented {
 }
 
 /** The same definitions at an address of their own. */
-export const presented = (registry: Registry, part: Presented): Registry => ({
+export const presented = (registry: Registry, part: Presentation): Registry => ({
   ...registry,
   pieces: renderPieces(registry.server, registry.snapshot_version, part),
 });
@@ -37,8 +37,8 @@ export const presented = (registry: Registry, part: Presented): Registry => ({
 export function renderPieces(
   { server_name, auth_type }: FrozenServer,
   version: number,
-  { path, is_same_for_all, shown }: Presented,
-): Pieces {
+  { path, is_same_for_all, shown }: Presentation,
+): RenderedParts {
   // Clients keep lists by the name of the server: each address has its own.
   const identity = { name: `${server_name}${path}`, version: PRODUCT_VERSION };
   const server_info = JSON.stringify(identity);
@@ -86,10 +86,10 @@ export function lifetime(method: string, { pieces, side, since }: Registry, now:
 }
 
 /** The members of the results that open a conversation. */
-export const discovery = (registry: Registry, now: number, has_views: boolean): string =>
+export const discoverResult = (registry: Registry, now: number, has_views: boolean): string =>
   `"resultType":"complete","_meta":{"${META.server}":${registry.pieces.server_card},${registry.pieces.snapshot}}${lifetime('server/discover', registry, now)},"supportedVersions":["${MODERN_VERSION}"],"capabilities":${capabilitiesOf(registry, has_views)}${instructionsOf(registry)}`;
 
-export const greeting = (registry: Registry, version: string, has_views: boolean): string =>
+export const initializeResult = (registry: Registry, version: string, has_views: boolean): string =>
   `"protocolVersion":"${version}","capabilities":${capabilitiesOf(registry, has_views)},"serverInfo":${registry.pieces.server_card}${instructionsOf(registry)},"_meta":{${registry.pieces.snapshot}}`;
 
 function instructionsOf(registry: Registry): string {

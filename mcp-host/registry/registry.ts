@@ -7,7 +7,7 @@ import type { PromptPlan } from './prompt-plan.ts';
 import type { ListMethod, RenderedList } from '#mcp-host/protocol/lists.ts';
 
 /** Result members that depend on the snapshot alone, rendered once. */
-export interface Pieces {
+export interface RenderedParts {
   /** Name and version of the product, and the same with what clients show. */
   readonly server_info: string;
   readonly server_card: string;
@@ -58,7 +58,7 @@ export interface Registry {
   readonly lists: Readonly<Record<ListMethod, RenderedList>>;
   /** Names this snapshot, and what is seen of it, in cursors. */
   readonly snapshot_id: string;
-  readonly pieces: Pieces;
+  readonly pieces: RenderedParts;
   /** When it began to serve, in milliseconds since 1970. */
   readonly since: number;
   /** While a canary runs, the side that calls with it are on; they are counted there. */

@@ -7,7 +7,7 @@ import { type Holds, holdsOf, ofPrompt, ofResource, ofTool, type Selectable } fr
 import type { Leaf } from '#snapshots/format/tree.ts';
 import { assemble } from './load-registry.ts';
 import type { Loaded, Registry, ResourceEntry, ToolEntry } from './registry.ts';
-import { type Presented, presented } from './presentation.ts';
+import { type Presentation, presented } from './presentation.ts';
 
 /** Whose view it is: what a caller may see, and the address that it came to. */
 export interface Viewer {
@@ -154,7 +154,7 @@ export function createTouch(before: Registry, after: Registry): (viewer: Viewer)
 }
 
 /** @param key names what is seen: a cursor leads on only there. */
-function restricted(from: Registry, key: string, holds: Holds, part: Presented): Registry {
+function restricted(from: Registry, key: string, holds: Holds, part: Presentation): Registry {
   const loaded = new Map<Leaf, Loaded>();
   for (const [leaf, one] of from.loaded) {
     const definition = selectable(leaf, one);

@@ -24,11 +24,11 @@ export interface Exchange {
   /** Whether the answer may come as gzip; absent: it may not. */
   readonly accepts_gzip?: () => boolean;
   /** What a signed-in person could ask for beyond what it has; absent: nothing. */
-  readonly beyond?: Beyond;
+  readonly beyond?: GrantableScopes;
 }
 
 /** Scopes that a person was not granted, but would be. */
-export interface Beyond {
+export interface GrantableScopes {
   /** Names of toolsets of which one shows what a predicate looks for. */
   scopesFor(shows: (view: Registry) => boolean): readonly string[];
   /** The `WWW-Authenticate` header that asks for scopes beside those that the caller has (RFC 6750 section 3.1). */

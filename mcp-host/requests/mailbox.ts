@@ -5,7 +5,7 @@ import { createSealing } from '#core/lib/sealing.ts';
  * Where hosts leave each other a text in Redis: any host continues a session. It is sealed with its place, so that who can write to
  * Redis can neither make one nor move it to another place.
  */
-export interface Places {
+export interface Mailboxes {
   /** Opens a place and looks for what another host leaves there. @returns what ends that. */
   expect(place: string, take: (text: string) => void): () => void;
   /** Leaves a text, if the place is open. */
@@ -30,7 +30,7 @@ interface Left {
 const LONGEST = 96 * 1024;
 
 /** @param redis null: hosts that share nothing hand nothing on. */
-export function createPlaces(redis: RedisLimits | null, { look_ms, lasts_ms, keys }: PlacesOptions): Places {
+export function createPlaces(redis: RedisLimits | null, { look_ms, lasts_ms, keys }: PlacesOptions): Mailboxes {
   if (redis === null) return { expect: () => () => undefined, hand: () => undefined };
   // Redis reports its loss itself; the host that expects something takes it from its own callers all the same.
   const lost = () => undefined;

@@ -1,4 +1,4 @@
-import type { Run, Slot } from '#core/query/query.ts';
+import type { Execution, Slot } from '#core/query/query.ts';
 import { isMcpLogLevel, isUrgent, type McpLogLevel } from '#mcp-host/protocol/log-levels.ts';
 import { ECHO_LENGTH, isMembers, type Members, META, RPC, RpcError } from '#mcp-host/protocol/messages.ts';
 
@@ -10,9 +10,9 @@ export interface ProgressRequest {
 
 /** How a call gets at its connection. */
 interface Access {
-  readonly source: Run['source'];
+  readonly source: Execution['source'];
   /** Absent: each step of the call is reported, so it takes every one of them. */
-  readonly opened?: NonNullable<Run['opened']>;
+  readonly opened?: NonNullable<Execution['opened']>;
   readonly queue: Slot;
 }
 

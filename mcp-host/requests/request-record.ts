@@ -84,7 +84,7 @@ export const createRequestRecord = (
 });
 
 /** Waits for the answer of a person. */
-export async function waitedFor<T>(record: RequestRecord, answer: Promise<T>): Promise<T> {
+export async function whileWaiting<T>(record: RequestRecord, answer: Promise<T>): Promise<T> {
   const from = performance.now();
   record.is_asking = true;
   try {

@@ -1,5 +1,5 @@
 import type { Peer } from './types.ts';
-import type { Served, ServeOptions } from './types.ts';
+import type { BoundServer, ServeOptions } from './types.ts';
 
 /** Rejects when the address cannot be had. */
 export async function serve({
@@ -11,7 +11,7 @@ export async function serve({
   usual_path,
   fetch,
   fault,
-}: ServeOptions): Promise<Served> {
+}: ServeOptions): Promise<BoundServer> {
   const server = Bun.serve({
     hostname: host,
     port,

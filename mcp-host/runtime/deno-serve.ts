@@ -4,7 +4,7 @@ import { sendingOf } from './sending.ts';
 import { isHostlessProbe } from '#core/edge/requests/hostless.ts';
 import { hostName } from '#core/edge/origins.ts';
 import type { Peer } from './types.ts';
-import type { Served, ServeOptions } from './types.ts';
+import type { BoundServer, ServeOptions } from './types.ts';
 
 /** A whole request may take so long to arrive; the host itself waits less for the bodies that it reads. */
 const REQUEST_MS = 120_000;
@@ -14,7 +14,7 @@ const CHECK_MS = 1_000;
  * By `node:http`, because `Deno.serve` closes no connection that says nothing: neither between two requests nor in the middle of one.
  * Rejects when the address cannot be had.
  */
-export function serve(options: ServeOptions): Promise<Served> {
+export function serve(options: ServeOptions): Promise<BoundServer> {
   const { host, port, number, idle_seconds, max_body_bytes, usual_path, fetch, fault } = options;
   const idle_ms = idle_seconds * 1_000;
   const sockets = new Set<Socket>();

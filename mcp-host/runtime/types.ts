@@ -28,7 +28,7 @@ export interface ServeOptions {
 }
 
 /** An open address. */
-export interface Served {
+export interface BoundServer {
   readonly port: number;
   /** Takes no new connections; with `now` it ends those that are open. Settles when all have ended. */
   stop(now: boolean): Promise<void>;
@@ -37,7 +37,7 @@ export interface Served {
 /** What the host needs of the program that runs it, and each of them has in its own way. */
 export interface Runtime {
   /** Rejects when the address cannot be had. */
-  readonly serve: (options: ServeOptions) => Promise<Served>;
+  readonly serve: (options: ServeOptions) => Promise<BoundServer>;
   /** What a large answer is sent as. */
   readonly largeBody: (answer: string | Blob, sending: Sending) => string | Blob | ReadableStream<Uint8Array>;
   /** `fetch` for an address that was checked: it is dialled whatever the Host header and the name in the certificate are. Absent: `fetch` does it. */

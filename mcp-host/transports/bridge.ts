@@ -10,7 +10,7 @@ import { isMembers, META, type RpcId } from '#mcp-host/protocol/messages.ts';
 import type { Registry } from '#mcp-host/registry/registry.ts';
 
 /** What the peer sees now, or why nothing is served. */
-export type Serving = () => Registry | { readonly idle: string };
+export type CurrentView = () => Registry | { readonly idle: string };
 
 /** Speaks for one peer that has a single stream of messages each way, over the same dispatcher as HTTP. */
 export interface Bridge {
@@ -24,7 +24,7 @@ export interface Bridge {
 
 export interface BridgeOptions {
   readonly dispatch: Dispatch;
-  readonly serving: Serving;
+  readonly serving: CurrentView;
   readonly caller: () => Caller;
   /** Decides the side of a canary; absent: the credential does. */
   readonly key?: string;

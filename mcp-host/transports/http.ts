@@ -1,5 +1,5 @@
 import type { Network } from '#core/process/env/settings.ts';
-import { askedHost, askedOrigin } from '#core/edge/asked-address.ts';
+import { requestedHost, requestedOrigin } from '#core/edge/asked-address.ts';
 import { clientAddress, forwardedScheme } from '#core/edge/client-address.ts';
 import { preflight, setCors } from '#core/edge/cors.ts';
 import { NO_HOST } from '#core/edge/requests/hostless.ts';
@@ -13,7 +13,7 @@ import { rightsOf } from '#mcp-host/auth/rights.ts';
 import { definitionsAnswer, definitionsAt, isDefinitionsPath } from '#mcp-host/dispatch/definitions.ts';
 import { type Dispatch, SESSION_HEADER } from '#mcp-host/dispatch/dispatch.ts';
 import { candidateAt, type Endpoint, endpointOf, WHOLE } from '#core/edge/mcp-endpoint.ts';
-import type { Beyond, Exchange } from '#mcp-host/requests/exchange.ts';
+import type { GrantableScopes, Exchange } from '#mcp-host/requests/exchange.ts';
 import type { Peer } from '#mcp-host/runtime/types.ts';
 import { refusalIn } from '#mcp-host/protocol/refusal-notes.ts';
 import { eventOf, eventResponse, refuse, reply, RETRY } from '#mcp-host/protocol/replies.ts';
@@ -21,7 +21,7 @@ import { acceptsGzip } from '#mcp-host/protocol/gzip.ts';
 import type { HostHealth } from '#mcp-host/observe/health.ts';
 import type { Probes } from '#core/edge/probes.ts';
 import { type Canary, chosen } from '#mcp-host/registry/canary.ts';
-import type { Idle } from '#mcp-host/dispatch/serving.ts';
+import type { NotServing } from '#mcp-host/dispatch/serving.ts';
 import type { Registry } from '#mcp-host/registry/registry.ts';
 import type { Views } from '#mcp-host/registry/views.ts';
 import { type Message, readMessage } from './body.ts';
@@ -30,7 +30,7 @@ import { sendingOf } from '#mcp-host/runtime/sending.ts';
 import type { Unread } from '#mcp-host/limits/unread.ts';
 import { newRequestId } from '#mcp-host/runtime/runtime.ts';
 
-type Serving = Registry | Idle;
+type CurrentView = Registry | NotServing;
 
 export interface HttpOptions {
   readonly dispatch: Dispatch;
@@ -45,9 +45,9 @@ export interface HttpOptions {
   /** Names accepted in the Host header besides loopback names and IP literals, in lower case. */
   readonly allowed_hosts: () => ReadonlySet<string>;
   /** What is served now, or why nothing is. */
-  readonly serving: () => Serving;
+  readonly serving: () => CurrentView;
   /** What an address serves of it; undefined: there is nothing at the address of a candidate. */
-  readonly servingAt: (endpoint: Endpoint) => Serving | undefined;
+  readonly servingAt: (endpoint: Endpoint) => CurrentView | undefined;
   /** The canary that runs; null: all callers are served the same. */
   readonly canary: () => Canary | null;
   readonly candidates: Pick<CandidateAuth, 'authorise' | 'holds' | 'readsOnly'>;
@@ -82,7 +82,7 @@ export function createHttp(options: HttpOptions): HostFetch {
       return reply('{"error":"not_found"}', 404);
     const { headers } = request;
     const by_proxy = trusted_proxies.length > 0 && headers.has('x-forwarded-host');
-    const asked_host = by_proxy ? askedHost(headers, peer.address(), trusted_proxies) : headers.get('host');
+    const asked_host = by_proxy ? requestedHost(headers, peer.address(), trusted_proxies) : headers.get('host');
     const host = asked_host ?? hostOf(request.url);
     // Our own front port reaches us by a name that only it may know, such as that of a container.
     if (!isServed(host) && !isOurs(headers, service_token)) {
@@ -102,7 +102,7 @@ export function createHttp(options: HttpOptions): HostFetch {
       return withCors(preflight(headers.get('access-control-request-headers')), origin);
     const address = () => addressOf(request, peer.address(), options);
     const ours = () => isOurs(headers, service_token);
-    const origin_asked = () => askedOrigin(headers, ours(), peer.address(), trusted_proxies);
+    const origin_asked = () => requestedOrigin(headers, ours(), peer.address(), trusted_proxies);
     const from = { address, origin: origin_asked, ours, request_id, path: endpoint?.path ?? '', is_sse };
     const answered =
       endpoint !== null
@@ -161,7 +161,7 @@ async function answerHealth(request: Request, { health, service_token }: HttpOpt
 }
 
 /** Proves to OpenAI that the domain belongs to who runs the server. */
-function answerChallenge({ method }: Request, now: Serving): Response {
+function answerChallenge({ method }: Request, now: CurrentView): Response {
   if (method !== 'GET') return reply('{"error":"method_not_allowed"}', 405, { allow: 'GET' });
   const text = 'idle' in now ? null : (now.server.openai_apps_challenge ?? null);
   return text === null ? reply('{"error":"not_found"}', 404) : new Response(text, { headers: { 'content-type': 'text/plain' } });
@@ -171,7 +171,7 @@ function answerChallenge({ method }: Request, now: Serving): Response {
 async function answerAuth(
   path: string,
   request: Request,
-  now: Serving,
+  now: CurrentView,
   from: RequestOrigin,
   { auth }: HttpOptions,
 ): Promise<Response> {
@@ -184,17 +184,17 @@ async function answerAuth(
 const SPEAKS_STDIO =
   'This server uses standard input and output. The Sluice UI shows the command under MCP access; in the folder of Sluice it is: bun mcp-host/stdio.ts';
 
-interface Asked extends Omit<Exchange, 'registry' | 'caller'> {
+interface IncomingRequest extends Omit<Exchange, 'registry' | 'caller'> {
   readonly request_id: string;
   readonly path: string;
   readonly endpoint: Endpoint;
-  readonly now: Serving;
+  readonly now: CurrentView;
   readonly from: RequestOrigin;
   /** Its body, where that was read before. */
   readonly message?: Message;
 }
 
-function answer(asked: Asked, options: HttpOptions): Response | Promise<Response> {
+function answer(asked: IncomingRequest, options: HttpOptions): Response | Promise<Response> {
   const { path, request, now, from } = asked;
   if ('idle' in now) {
     const { held, idle } = now;
@@ -215,7 +215,7 @@ function answer(asked: Asked, options: HttpOptions): Response | Promise<Response
 async function answerLater(
   verdict: Promise<Caller | Response>,
   registry: Registry,
-  asked: Asked,
+  asked: IncomingRequest,
   options: HttpOptions,
 ): Promise<Response> {
   const { arriving, serving } = options;
@@ -232,12 +232,12 @@ async function answerLater(
 }
 
 /** What was waited for took so long that something else is served, or that the caller is not let in any more. */
-function answerAnew({ answers_only: _, ...asked }: Asked, options: HttpOptions): Response | Promise<Response> {
+function answerAnew({ answers_only: _, ...asked }: IncomingRequest, options: HttpOptions): Response | Promise<Response> {
   return answer({ ...asked, now: options.serving() }, options);
 }
 
 /** The token of a candidate counts at its address alone, and no other one does there. */
-function answerCandidate(id: string, asked: Asked, options: HttpOptions): Response | Promise<Response> {
+function answerCandidate(id: string, asked: IncomingRequest, options: HttpOptions): Response | Promise<Response> {
   const caller = options.candidates.authorise(asked.request, id, asked.address);
   const registry = options.servingAt(asked.endpoint);
   if (registry === undefined || 'idle' in registry) return refuse(404, NOTHING_HERE);
@@ -248,7 +248,7 @@ function answerCandidate(id: string, asked: Asked, options: HttpOptions): Respon
 function answerTo(
   caller: Caller | Response,
   registry: Registry,
-  asked: Asked,
+  asked: IncomingRequest,
   options: HttpOptions,
 ): Response | Promise<Response> {
   const { path, request, endpoint, peer, address, from, request_id, answers_only } = asked;
@@ -297,7 +297,7 @@ const sideKey = ({ headers }: Request, caller: Caller, address: () => string): s
 /** Said of an address that serves nothing and of one that serves nothing to this caller alike. */
 const NOTHING_HERE = 'There is no toolset at this address, or you cannot use it.';
 
-const askFirst = (scopes: readonly string[], beyond: Beyond): Response =>
+const askFirst = (scopes: readonly string[], beyond: GrantableScopes): Response =>
   refuse(403, `This needs the scope ${scopes.join(' or ')}. Sign in again and allow it.`, {
     'www-authenticate': beyond.challenge(scopes),
   });
@@ -307,7 +307,7 @@ function beyondOf(
   { rights: { toolsets, may_ask } }: Caller,
   from: RequestOrigin,
   { auth, views }: Pick<HttpOptions, 'auth' | 'views'>,
-): Beyond {
+): GrantableScopes {
   const viewOf = (name: string) => views.of(registry, { rights: rightsOf([name]), endpoint: WHOLE }) ?? registry;
   return {
     scopesFor: (shows) => may_ask.filter((name) => shows(viewOf(name))).slice(0, 1),
@@ -315,7 +315,12 @@ function beyondOf(
   };
 }
 
-async function answerPost(exchange: Exchange, registry: Registry, asked: Asked, options: HttpOptions): Promise<Response> {
+async function answerPost(
+  exchange: Exchange,
+  registry: Registry,
+  asked: IncomingRequest,
+  options: HttpOptions,
+): Promise<Response> {
   const { auth, dispatch, arriving } = options;
   const { request } = exchange;
   let { message } = asked;

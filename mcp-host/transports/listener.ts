@@ -4,7 +4,7 @@ import { withTimeout } from '#core/lib/with-timeout.ts';
 import type { Log } from '#core/process/log.ts';
 import { RPC } from '#mcp-host/protocol/messages.ts';
 import { serve } from '#mcp-host/runtime/runtime.ts';
-import type { Served } from '#mcp-host/runtime/types.ts';
+import type { BoundServer } from '#mcp-host/runtime/types.ts';
 import { refuse } from '#mcp-host/protocol/replies.ts';
 import { type HostFetch, MCP_PATH } from './http.ts';
 import { BODY_LIMIT } from './body.ts';
@@ -43,7 +43,7 @@ export interface ListenerOptions {
 interface Open {
   readonly address: Address;
   readonly number: number;
-  readonly server: Served;
+  readonly server: BoundServer;
 }
 
 export function createListener(options: ListenerOptions): Listener {

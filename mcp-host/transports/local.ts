@@ -3,7 +3,7 @@ import { LOCAL } from '#mcp-host/auth/caller.ts';
 import { type Endpoint, endpointOf, WHOLE } from '#core/edge/mcp-endpoint.ts';
 import type { Registry } from '#mcp-host/registry/registry.ts';
 import type { Views } from '#mcp-host/registry/views.ts';
-import type { Serving } from './bridge.ts';
+import type { CurrentView } from './bridge.ts';
 
 const USAGE = 'Usage: stdio [--toolset NAME]';
 
@@ -21,7 +21,7 @@ export class UsageError extends Error {}
 
 /** What the peer on this machine sees at an endpoint now, or why nothing. */
 export const servingAt =
-  (serving: Serving, views: Views, endpoint: Endpoint): Serving =>
+  (serving: CurrentView, views: Views, endpoint: Endpoint): CurrentView =>
   () => {
     const registry = serving();
     if ('idle' in registry) return registry;

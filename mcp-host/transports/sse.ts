@@ -9,7 +9,7 @@ import { replyToFault } from '#mcp-host/dispatch/fault-replies.ts';
 import type { Streams } from '#mcp-host/dispatch/streams.ts';
 import type { Viewer, Views } from '#mcp-host/registry/views.ts';
 import { readMessage } from './body.ts';
-import { type Bridge, createBridge, type Serving } from './bridge.ts';
+import { type Bridge, createBridge, type CurrentView } from './bridge.ts';
 
 /** The transport of the revision 2024-11-05: a stream at `/sse`, messages posted to the address that it names first. */
 export interface Sse {
@@ -22,7 +22,7 @@ export interface Sse {
 export interface SseOptions {
   readonly dispatch: Dispatch;
   /** What somebody is served now, or why nothing is. */
-  readonly serving: (viewer: Viewer) => ReturnType<Serving>;
+  readonly serving: (viewer: Viewer) => ReturnType<CurrentView>;
   readonly views: Views;
   readonly streams: Streams;
   readonly log: Log;

@@ -42,14 +42,14 @@ function versionOf(given: string | boolean | undefined): number | null {
   throw new UsageError('--snapshot must be the number of a version, such as 12.');
 }
 
-interface Wanted {
+interface BundleArguments {
   readonly target: BundleTarget;
   readonly out: string;
   /** Null: the active one. */
   readonly version: number | null;
 }
 
-async function write(app: ControlPlane, { target, out, version }: Wanted, { out: say, err }: Terminal): Promise<void> {
+async function write(app: ControlPlane, { target, out, version }: BundleArguments, { out: say, err }: Terminal): Promise<void> {
   const snapshot = await snapshotOf(app, await storedSnapshot(app, version));
   const event = await tokensEvent(app);
   const tokens = event.event === 'tokens' ? event.data.tokens : [];

@@ -1,7 +1,7 @@
 import { createKeyring } from '#core/lib/secrets.ts';
 import { keysReport, type KeyUse, secretFaults } from '#core/versions/keys.ts';
 import { rewrapSecrets } from '#core/versions/rewrap.ts';
-import type { Vault } from '#core/versions/sealed-records.ts';
+import type { SealedStore } from '#core/versions/sealed-records.ts';
 import type { Env } from '#core/process/env.ts';
 import type { Store } from '#core/store/store.ts';
 import { type Command, type Terminal, UsageError } from './command.ts';
@@ -37,12 +37,12 @@ function rewrap(terminal: Terminal): Promise<number> {
 }
 
 /** Opens what the keys of the environment open. It seals nothing, so it needs no key for fingerprints and no whole app. */
-export const openingVault = (env: Env, store: Store): Vault => ({
+export const openingVault = (env: Env, store: Store): SealedStore => ({
   store,
   keyring: createKeyring(env.SVC_ENCRYPTION_KEY, new Uint8Array(32)),
 });
 
-async function report(vault: Vault, { out, err }: Terminal): Promise<number> {
+async function report(vault: SealedStore, { out, err }: Terminal): Promise<number> {
   const head = ['key', 'in SVC_ENCRYPTION_KEY', 'records', 'active snapshot', 'snapshots', 'history', ''];
   const rows = (await keysReport(vault)).map((use) => [
     use.key_id,

@@ -10,7 +10,7 @@ import { type Env, parseEnv } from '#core/process/env.ts';
 import { AppError } from '#core/errors.ts';
 import { createMemoryKv } from '#core/cluster/memory.ts';
 import { createLog, toStream } from '#core/process/log.ts';
-import { type Call, SYSTEM, systemCall } from '#core/context/context.ts';
+import { type RequestContext, SYSTEM, systemRequest } from '#core/context/context.ts';
 import type { Terminal } from './command.ts';
 
 /** The environment as the server reads it. A data folder with generated secrets was made by `npm start`: that is dev. */
@@ -74,4 +74,7 @@ export async function withApp<T>(terminal: Terminal, work: (app: ControlPlane) =
 }
 
 /** Who acts, as history tells it. */
-export const operatorCall = (): Call => ({ ...systemCall('command-line'), actor: { ...SYSTEM, name: 'command line' } });
+export const operatorCall = (): RequestContext => ({
+  ...systemRequest('command-line'),
+  actor: { ...SYSTEM, name: 'command line' },
+});

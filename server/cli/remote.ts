@@ -1,5 +1,5 @@
 import type { ParseArgsOptionsConfig } from 'node:util';
-import { type Call, createClient } from '#core/client/client.ts';
+import { type CallOperation, createClient } from '#core/client/client.ts';
 import { AppError } from '#core/errors.ts';
 import { isLoopback } from '#core/contract/settings/config.ts';
 import { type Arguments, type Terminal, UsageError } from './command.ts';
@@ -8,7 +8,7 @@ import { type Arguments, type Terminal, UsageError } from './command.ts';
 export interface Remote {
   /** Its origin. */
   readonly url: string;
-  readonly call: Call;
+  readonly call: CallOperation;
 }
 
 export const REMOTE_USAGE = '[--url URL] [--token TOKEN]';

@@ -10,7 +10,7 @@ import { snapshotNamed } from '#core/versions/stored-candidates.ts';
 import { wasDeployed } from '#core/versions/deployment.ts';
 import { newsOf, eventForHost } from '#core/deploy/snapshot-event.ts';
 import { HostReplay } from '#core/contract/deploy/replay.ts';
-import { takeReplay } from '#core/deploy/replay-calls.ts';
+import { takeReplayAnswer } from '#core/deploy/replay-calls.ts';
 import { noteLeft } from '#core/observe/notices/watch-hosts.ts';
 import { forgetReports, storeUsage } from '#core/observe/usage.ts';
 import { readJson } from '#server/request/body.ts';
@@ -67,7 +67,7 @@ export function addHostRoutes(app: ControlPlane, router: Hono<ServerEnv>, live_l
   router.post('/api/internal/hosts/:id/replay', async (c) => {
     const answer = v.safeParse(HostReplay, await readJson(c.req.raw, MAX_REPLAY));
     if (!answer.success) throw toInvalid(answer.issues, Object.keys(HostReplay.entries));
-    takeReplay(app, hostId(c.req.param('id')), answer.output);
+    takeReplayAnswer(app, hostId(c.req.param('id')), answer.output);
     return c.body(null, 204);
   });
   router.post('/api/internal/hosts/:id/usage', async (c) => {

@@ -12,7 +12,7 @@ import { issuerOf } from '#core/settings/public-urls.ts';
 import { signInRefusal } from '#core/identity/oauth/resources.ts';
 import { guardEnabled } from '#core/settings/settings.ts';
 import { readSettings } from '#core/settings/settings.ts';
-import { tellActivity } from '#server/request/bearer.ts';
+import { recordAgentCall } from '#server/request/bearer.ts';
 import { readJson } from '#server/request/body.ts';
 import type { LiveLogs } from '../hosts/live-logs.ts';
 import type { ServerEnv } from '#server/request/server-env.ts';
@@ -67,7 +67,7 @@ export function addAgentRoutes(app: ControlPlane, router: Hono<ServerEnv>, live_
     } catch (error) {
       const code = error instanceof AppError ? error.code : 'internal';
       for (const tool_name of calls) {
-        await tellActivity(app, bearer, {
+        await recordAgentCall(app, bearer, {
           tool_name: tool_name.slice(0, 128),
           client_ip: client_address,
           error: code,
@@ -82,7 +82,7 @@ export function addAgentRoutes(app: ControlPlane, router: Hono<ServerEnv>, live_
   router.post('/api/internal/agent/activity', async (c) => {
     const { token, client_address, tool, error } = parse(Refused, await readJson(c.req.raw, SMALL));
     const bearer = await authenticateBearer(app, token, client_address, true);
-    await tellActivity(app, bearer, { tool_name: tool, client_ip: client_address, error, duration_ms: 0 });
+    await recordAgentCall(app, bearer, { tool_name: tool, client_ip: client_address, error, duration_ms: 0 });
     return c.body(null, 204);
   });
   router.post('/api/internal/agent/token', async (c) => {

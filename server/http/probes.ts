@@ -1,7 +1,7 @@
 import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import type { Context, Hono } from 'hono';
 import { AppError } from '#core/errors.ts';
-import { answerFigures, answerLive, answerReady, FIGURES_REFUSED, mayReadFigures } from '#core/edge/probes.ts';
+import { answerMetrics, answerLive, answerReady, METRICS_REFUSED, mayReadMetrics } from '#core/edge/probes.ts';
 import type { HttpsState } from '#server/request/server-env.ts';
 import { toHttps } from './front.ts';
 import { createReadiness } from './health.ts';
@@ -20,7 +20,7 @@ export function addProbes(app: ControlPlane, router: Hono<ServerEnv>, https: Htt
   const readiness = createReadiness(app);
   const { SVC_AGENT_SERVICE_TOKEN: service_token, SVC_METRICS_TOKEN: metrics_token } = app.env;
   const mayRead = async (c: Context<ServerEnv>): Promise<boolean> => {
-    if (mayReadFigures(c.req.raw, { service_token, metrics_token })) return true;
+    if (mayReadMetrics(c.req.raw, { service_token, metrics_token })) return true;
     const actor = await sessionActor(app, c).catch(() => null);
     return actor !== null && holds(roleOf(actor) ?? 'caller', 'viewer');
   };
@@ -37,8 +37,8 @@ export function addProbes(app: ControlPlane, router: Hono<ServerEnv>, https: Htt
     // A token belongs on HTTPS. Who asks by address, as machines beside us do, stays.
     const moved = toHttps(app, c, https);
     if (moved !== null) return moved;
-    if (!(await mayRead(c))) throw new AppError('unauthenticated', FIGURES_REFUSED);
-    return answerFigures(await metrics.text());
+    if (!(await mayRead(c))) throw new AppError('unauthenticated', METRICS_REFUSED);
+    return answerMetrics(await metrics.text());
   });
   router.use(async (c, next) => {
     const started = performance.now();

@@ -2,7 +2,7 @@ import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import type { Context, Hono } from 'hono';
 import { AppError } from '#core/errors.ts';
 import { requireAgents } from '#core/identity/agent-bearers.ts';
-import { ASKED_ORIGIN, askedOrigin } from '#core/edge/asked-address.ts';
+import { REQUESTED_ORIGIN, requestedOrigin } from '#core/edge/asked-address.ts';
 import { SSE_PATH } from '#core/edge/mcp-endpoint.ts';
 import { refuseRegistration, REGISTER_PATH } from '#core/edge/registration.ts';
 import { clientAddress } from '#core/edge/client-address.ts';
@@ -25,7 +25,7 @@ const DROPPED = [
   'cookie',
   'x-service-token',
   'x-client-address',
-  ASKED_ORIGIN,
+  REQUESTED_ORIGIN,
 ];
 const WELL_KNOWN = ['oauth-protected-resource', 'oauth-authorization-server'];
 
@@ -90,10 +90,10 @@ async function proxy(app: ControlPlane, c: Context<ServerEnv>, target: string, n
   for (const name of DROPPED) headers.delete(name);
   headers.set('x-service-token', app.env.SVC_AGENT_SERVICE_TOKEN);
   headers.set('x-request-id', c.get('request_id'));
-  const asked = askedOrigin(c.req.raw.headers, false, c.env?.address ?? null, app.env.SVC_TRUSTED_PROXIES);
+  const asked = requestedOrigin(c.req.raw.headers, false, c.env?.address ?? null, app.env.SVC_TRUSTED_PROXIES);
   const scheme = spokenScheme(app, c) === 'https' ? 'https:' : 'http:';
   const origin = asked?.replace(/^https?:/, scheme) ?? app.env.SVC_PUBLIC_URL;
-  if (origin !== null) headers.set(ASKED_ORIGIN, origin);
+  if (origin !== null) headers.set(REQUESTED_ORIGIN, origin);
   const address = clientAddress(c.env?.address ?? null, c.req.header('x-forwarded-for') ?? null, app.env.SVC_TRUSTED_PROXIES);
   if (address !== null) headers.set('x-client-address', address);
   // The body is handed on as it comes, so in an encoding that the caller knows.

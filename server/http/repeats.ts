@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { getSealed, setSealed } from '#core/platform/sealed-kv.ts';
 import { mayHaveOthers, withLease } from '#core/platform/leases.ts';
 import { AppError } from '#core/errors.ts';
-import type { Call } from '#core/context/context.ts';
+import type { RequestContext } from '#core/context/context.ts';
 
 /** Longer than a person takes to press a button again. */
 const KEPT_MS = 10 * 60_000;
@@ -16,7 +16,7 @@ interface Sent {
   /** `Idempotency-Key`: the same for every attempt. */
   readonly key: string | undefined;
   /** Of this, who calls, how, and the proposal that it goes into make it another creation. */
-  readonly call: Pick<Call, 'actor' | 'by_name' | 'proposal'>;
+  readonly call: Pick<RequestContext, 'actor' | 'by_name' | 'proposal'>;
   readonly name: string;
   readonly input: object;
 }

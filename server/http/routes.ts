@@ -3,7 +3,7 @@ import type { Hono, Context } from 'hono';
 import { type OperationName, operations } from '#core/contract/index.ts';
 import { fullPath, pathVariables } from '#core/contract/paths.ts';
 import { isCreation, type Operation } from '#core/contract/operation.ts';
-import type { Call } from '#core/context/context.ts';
+import type { RequestContext } from '#core/context/context.ts';
 import { authorise } from '#core/context/authorise.ts';
 import { run } from '#core/control-plane/run.ts';
 import { wellFormedJson } from '#core/lib/text/wire-text.ts';
@@ -31,7 +31,7 @@ export function addRoutes(app: ControlPlane, router: Hono<ServerEnv>): void {
       });
       const bearer = definition.access === 'public' ? null : bearerOf(c);
       let waited = false;
-      const work = async (who: Pick<Call, 'actor' | 'by_name'>) => {
+      const work = async (who: Pick<RequestContext, 'actor' | 'by_name'>) => {
         // Nobody's body is read before it is clear that somebody may send it.
         authorise(definition, who.actor);
         const input = await readInput(definition, c);
@@ -67,7 +67,11 @@ export function methodsAt(address: string): string[] {
   return [...new Set(methods.flatMap((method) => (method === 'GET' ? [method, 'HEAD'] : [method])))];
 }
 
-function toCall(app: ControlPlane, c: Context<ServerEnv>, setSession: (token: string | null) => void): Omit<Call, 'actor'> {
+function toCall(
+  app: ControlPlane,
+  c: Context<ServerEnv>,
+  setSession: (token: string | null) => void,
+): Omit<RequestContext, 'actor'> {
   return {
     ip: callerAddress(app, c),
     user_agent: c.req.header('user-agent') ?? null,
@@ -82,7 +86,7 @@ function toCall(app: ControlPlane, c: Context<ServerEnv>, setSession: (token: st
 }
 
 /** What a token that proposes says with a write. The note may be percent-encoded: headers hold no other letters. */
-function proposalOf(c: Context<ServerEnv>): NonNullable<Call['proposal']> {
+function proposalOf(c: Context<ServerEnv>): NonNullable<RequestContext['proposal']> {
   const note = c.req.header('x-proposal-note');
   const encoded = c.req.header('x-proposal-note-base64url');
   const said = encoded === undefined ? note && decoded(note) : Buffer.from(encoded, 'base64url').toString();

@@ -8,7 +8,7 @@ import { authenticateBearer, countCalls, requireAgents, type Bearer } from '#cor
 import { afterCommit } from '#core/platform/after-commit.ts';
 import type { OperationName } from '#core/contract/index.ts';
 import type { Operation } from '#core/contract/operation.ts';
-import type { Call } from '#core/context/context.ts';
+import type { RequestContext } from '#core/context/context.ts';
 import { recordActivity } from '#core/observe/agent-activity.ts';
 
 type Edge = Context<ServerEnv>;
@@ -50,7 +50,7 @@ export async function asBearer<T>(
   token: string,
   name: OperationName,
   { agent }: Operation,
-  work: (call: Pick<Call, 'actor' | 'by_name'>) => Promise<T>,
+  work: (call: Pick<RequestContext, 'actor' | 'by_name'>) => Promise<T>,
 ): Promise<T> {
   const started = performance.now();
   const client_ip = callerAddress(app, c);
@@ -58,7 +58,7 @@ export async function asBearer<T>(
   const bearer = await authenticateBearer(app, token, client_ip, through_agent);
   const told = (error: string | null) => {
     const call = { tool_name: agent ?? name, client_ip, error, duration_ms: performance.now() - started };
-    return afterCommit(app, 'noting the activity', () => tellActivity(app, bearer, call));
+    return afterCommit(app, 'noting the activity', () => recordAgentCall(app, bearer, call));
   };
   try {
     await requireAgents(app);
@@ -72,7 +72,7 @@ export async function asBearer<T>(
   }
 }
 
-interface Told {
+interface ActivityDetails {
   readonly tool_name: string;
   readonly client_ip: string | null;
   readonly error: string | null;
@@ -80,7 +80,7 @@ interface Told {
 }
 
 /** In the activity, and as a line of the live log. */
-export async function tellActivity(app: ControlPlane, { actor, token_prefix }: Bearer, told: Told): Promise<void> {
+export async function recordAgentCall(app: ControlPlane, { actor, token_prefix }: Bearer, told: ActivityDetails): Promise<void> {
   const { tool_name, client_ip, error } = told;
   const duration_ms = Math.round(told.duration_ms * 10) / 10;
   const entry = {

@@ -5,7 +5,7 @@ import { AppError } from '#core/errors.ts';
 import type { Actor } from '#core/context/context.ts';
 import { isSameOrigin } from '#core/edge/origins.ts';
 import { authenticate, SESSION_MS } from '#core/identity/sessions.ts';
-import { askedHost } from '#core/edge/asked-address.ts';
+import { requestedHost } from '#core/edge/asked-address.ts';
 import { forwardedScheme } from '#core/edge/client-address.ts';
 import type { ServerEnv } from './server-env.ts';
 
@@ -22,7 +22,7 @@ export function spokenScheme({ env }: ControlPlane, c: Edge): string | null {
 
 /** The host that the browser asked for; empty: it named none. */
 export const hostOf = ({ env }: ControlPlane, c: Edge): string =>
-  askedHost(c.req.raw.headers, c.env?.address ?? null, env.SVC_TRUSTED_PROXIES) ?? '';
+  requestedHost(c.req.raw.headers, c.env?.address ?? null, env.SVC_TRUSTED_PROXIES) ?? '';
 
 /** Whether the browser speaks HTTPS: with us, with a trusted proxy that says so, or with what serves the public URL. */
 export function isSecure(app: ControlPlane, c: Edge): boolean {

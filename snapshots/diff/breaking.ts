@@ -1,6 +1,6 @@
 import type * as v from 'valibot';
 import { ServerConfigPatch } from '#core/contract/settings/config.ts';
-import type { Change } from '#core/contract/deploy/deploy.ts';
+import type { SnapshotChange } from '#core/contract/deploy/deploy.ts';
 import { ENTITIES } from '#core/contract/entities.ts';
 import { marked } from '#core/contract/marks.ts';
 
@@ -8,7 +8,7 @@ type Item = Readonly<Record<string, unknown>>;
 type Rule = (noun: string, before: Item, after: Item) => string[];
 
 /** What a client that knows the old version may trip over, in sentences. Wider is not breaking: more values, more columns, no sign-in. */
-export function breaking(noun: Change['entity_type'], before: object, after: object): string[] {
+export function breaking(noun: SnapshotChange['entity_type'], before: object, after: object): string[] {
   const [old, now]: [Item, Item] = [{ ...before }, { ...after }];
   const fields = FIELDS[noun].flatMap(([field, { breaking: says }]) => {
     const [given, known] = [now[field] ?? null, old[field] ?? null];
@@ -20,7 +20,7 @@ export function breaking(noun: Change['entity_type'], before: object, after: obj
 
 /** The fields that say themselves when they may break a client. */
 const breakingFields = (entries: v.ObjectEntries) => marked(entries, ({ breaking: says }) => says !== undefined);
-const FIELDS: Readonly<Record<Change['entity_type'], ReturnType<typeof breakingFields>>> = {
+const FIELDS: Readonly<Record<SnapshotChange['entity_type'], ReturnType<typeof breakingFields>>> = {
   server_config: breakingFields(ServerConfigPatch.entries),
   connection: breakingFields(ENTITIES.connection.draft.entries),
   tool: breakingFields(ENTITIES.tool.draft.entries),
@@ -30,7 +30,7 @@ const FIELDS: Readonly<Record<Change['entity_type'], ReturnType<typeof breakingF
 };
 
 /** What takes more than one field to see. */
-const RULES: Readonly<Record<Change['entity_type'], readonly Rule[]>> = {
+const RULES: Readonly<Record<SnapshotChange['entity_type'], readonly Rule[]>> = {
   server_config: [clientRule],
   connection: [],
   tool: [argumentRule, resultRule, annotationRule],

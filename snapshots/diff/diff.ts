@@ -1,4 +1,4 @@
-import type { Change } from '#core/contract/deploy/deploy.ts';
+import type { SnapshotChange } from '#core/contract/deploy/deploy.ts';
 import { ENTITIES, FROZEN_KINDS } from '#core/contract/entities.ts';
 import { REDACTED } from '#core/contract/history.ts';
 import { replaceSealed } from '#core/lib/sealed-values.ts';
@@ -11,7 +11,7 @@ type Item = Readonly<Record<string, unknown>>;
 type Named = { readonly name: string } & Item;
 
 /** What changes from one content to another, per entity and field; `before` null means everything is new. */
-export function diff(before: SnapshotContent | null, after: SnapshotContent): Change[] {
+export function diff(before: SnapshotContent | null, after: SnapshotContent): SnapshotChange[] {
   return [
     ...serverChanges(before, after),
     ...FROZEN_KINDS.flatMap((kind) => {
@@ -21,7 +21,7 @@ export function diff(before: SnapshotContent | null, after: SnapshotContent): Ch
   ];
 }
 
-function serverChanges(before: SnapshotContent | null, after: SnapshotContent): Change[] {
+function serverChanges(before: SnapshotContent | null, after: SnapshotContent): SnapshotChange[] {
   if (before === null) return [];
   const values = changedValues('server_config', { ...before.server }, { ...after.server });
   const fields = Object.keys(values);
@@ -33,10 +33,14 @@ function serverChanges(before: SnapshotContent | null, after: SnapshotContent): 
   ];
 }
 
-function compareNamed(entity_type: Change['entity_type'], before: readonly object[], after: readonly object[]): Change[] {
+function compareNamed(
+  entity_type: SnapshotChange['entity_type'],
+  before: readonly object[],
+  after: readonly object[],
+): SnapshotChange[] {
   const old = new Map((before as readonly Named[]).map((item) => [item.name, item]));
   const now = new Map((after as readonly Named[]).map((item) => [item.name, item]));
-  const changes: Change[] = [];
+  const changes: SnapshotChange[] = [];
   for (const [name, item] of now) {
     const previous = old.get(name);
     if (previous === undefined) {
@@ -58,7 +62,7 @@ function compareNamed(entity_type: Change['entity_type'], before: readonly objec
   return changes;
 }
 
-const about = (entity_type: Change['entity_type'], { name, connection_id }: Named) => ({
+const about = (entity_type: SnapshotChange['entity_type'], { name, connection_id }: Named) => ({
   entity_type,
   name,
   connection_id: typeof connection_id === 'string' ? connection_id : null,
@@ -68,7 +72,7 @@ const DELETES = /\b(?:delete|truncate|drop|merge|replace)\b/i;
 const TEXTS_AND_COMMENTS = /'(?:[^']|'')*'|--[^\n]*|\/\*[^]*?\*\//g;
 
 /** What a person should see before it goes live. Whether something writes is decided by its mode; the words only tell how. */
-function risksOf(item: Named): Change['risks'] {
+function risksOf(item: Named): SnapshotChange['risks'] {
   if (item['mode'] !== 'write') return [];
   const { nodes } = item['statement'] as { nodes: readonly SqlNode[] };
   return [DELETES.test(statementText(nodes).replace(TEXTS_AND_COMMENTS, ' ')) ? 'deletes_rows' : 'changes_rows'];
@@ -87,7 +91,7 @@ const KNOWN_AS: Readonly<Record<string, string>> = {
 const DERIVED = new Set(['id', 'pool_key', 'inputSchema', 'listing']);
 
 /** Every field that differs by the name that people know, sorted, with both values as they may be shown. */
-function changedValues(entity_type: Change['entity_type'], before: Item, after: Item): Change['values'] {
+function changedValues(entity_type: SnapshotChange['entity_type'], before: Item, after: Item): SnapshotChange['values'] {
   // A secret may be sealed anew; anything else that looks like one is compared as it is.
   const comparable = entity_type === 'server_config' || entity_type === 'connection' ? checksum : (text: string) => text;
   const found = new Map<string, { old: unknown; new: unknown }>();

@@ -1,7 +1,7 @@
 import type { FrozenPrompt, FrozenResource, FrozenTool } from '#snapshots/format/format.ts';
 import { type Holds, holdsOf, ofPrompt, ofResource, ofTool, type Selectable } from '#snapshots/format/toolsets.ts';
 import { keyOf, type Leaf } from '#snapshots/format/tree.ts';
-import type { Kind } from '#core/contract/entities.ts';
+import type { LeafKind } from '#core/contract/entities.ts';
 import { leavesOf } from '#snapshots/format/order.ts';
 
 type Texts = (leaves: readonly Leaf[]) => Promise<ReadonlyMap<string, string>>;
@@ -11,7 +11,7 @@ interface Pair {
   readonly is: Leaf;
 }
 
-const READ: Partial<Readonly<Record<Kind, (frozen: never) => Selectable>>> = {
+const READ: Partial<Readonly<Record<LeafKind, (frozen: never) => Selectable>>> = {
   tool: (tool: FrozenTool) => ofTool(tool),
   resource: (resource: FrozenResource) => ofResource(resource),
   prompt: (prompt: FrozenPrompt) => ofPrompt(prompt),

@@ -1,14 +1,14 @@
 import { compare, type Leaf } from './tree.ts';
-import { type Kind, KINDS } from '#core/contract/entities.ts';
+import { type LeafKind, LEAF_KINDS } from '#core/contract/entities.ts';
 
 export const leafAt = (sorted: readonly Leaf[], leaf: Leaf): Leaf | undefined =>
   sorted[firstWhere(sorted, (one) => compare(one, leaf) >= 0)];
 
 /** The leaves of one kind, which stand together. */
-export function leavesOf(sorted: readonly Leaf[], kind: Kind): readonly Leaf[] {
-  const place = KINDS.indexOf(kind);
-  const from = firstWhere(sorted, (one) => KINDS.indexOf(one.kind) >= place);
-  const to = firstWhere(sorted, (one) => KINDS.indexOf(one.kind) > place);
+export function leavesOf(sorted: readonly Leaf[], kind: LeafKind): readonly Leaf[] {
+  const place = LEAF_KINDS.indexOf(kind);
+  const from = firstWhere(sorted, (one) => LEAF_KINDS.indexOf(one.kind) >= place);
+  const to = firstWhere(sorted, (one) => LEAF_KINDS.indexOf(one.kind) > place);
   return sorted.slice(from, to);
 }
 

@@ -1,4 +1,4 @@
-import { type Kind, KINDS } from '#core/contract/entities.ts';
+import { type LeafKind, LEAF_KINDS } from '#core/contract/entities.ts';
 import { SNAPSHOT_FORMAT, type SnapshotContent } from './format.ts';
 import { canonical, hashOf, sealedHashOf } from './canonical.ts';
 import { createHash } from 'node:crypto';
@@ -6,7 +6,7 @@ import { AppError } from '#core/errors.ts';
 
 /** One frozen entity as a snapshot lists it. Its name is its own among those of its kind. */
 export interface Leaf {
-  readonly kind: Kind;
+  readonly kind: LeafKind;
   readonly name: string;
   /** SHA-256 of its canonical text as base64url; of a connection's or the server's secrets only the fingerprint counts. */
   readonly hash: string;
@@ -43,7 +43,7 @@ export interface Delta<L extends Leaf = Leaf> {
 
 const FIRST_LINE = `${SNAPSHOT_FORMAT}\n`;
 
-const LETTER: Readonly<Record<Kind, string>> = {
+const LETTER: Readonly<Record<LeafKind, string>> = {
   server: 's',
   connection: 'c',
   tool: 't',
@@ -52,7 +52,7 @@ const LETTER: Readonly<Record<Kind, string>> = {
   toolset: 'o',
 };
 
-const KIND_OF = new Map(KINDS.map((kind) => [LETTER[kind], kind]));
+const KIND_OF = new Map(LEAF_KINDS.map((kind) => [LETTER[kind], kind]));
 
 const HASH_LENGTH = 43;
 
@@ -60,9 +60,9 @@ const HASH_LENGTH = 43;
 export const keyOf = ({ kind, name }: Pick<Leaf, 'kind' | 'name'>): string => `${LETTER[kind]}${name}`;
 
 /** In what else is frozen, an object that looks like a sealed secret is a value like any other. */
-export const HOLDS_SECRETS: readonly Kind[] = ['server', 'connection'];
+export const HOLDS_SECRETS: readonly LeafKind[] = ['server', 'connection'];
 
-export function toBlob(kind: Kind, name: string, frozen: object): Blob {
+export function toBlob(kind: LeafKind, name: string, frozen: object): Blob {
   const text = canonical(frozen);
   return { kind, name, hash: HOLDS_SECRETS.includes(kind) ? sealedHashOf(text) : hashOf(text), text };
 }
@@ -204,7 +204,7 @@ export function applyDelta(before: readonly Leaf[], { added, removed }: Delta): 
 
 /** The whole configuration again, or as much of it as the leaves name. @param textOf the canonical text of a hash. */
 export function toContent(leaves: readonly Leaf[], textOf: (hash: string) => string | undefined): SnapshotContent {
-  const parsed: Record<Kind, unknown[]> = { server: [], connection: [], tool: [], resource: [], prompt: [], toolset: [] };
+  const parsed: Record<LeafKind, unknown[]> = { server: [], connection: [], tool: [], resource: [], prompt: [], toolset: [] };
   for (const { kind, name, hash } of leaves) {
     const text = textOf(hash);
     if (text === undefined) throw new AppError('internal', `The ${kind} ${name} of this snapshot is not stored.`);
@@ -220,7 +220,7 @@ type Whole = Omit<SnapshotContent, 'format' | 'toolsets'> & Partial<Pick<Snapsho
 
 /** A whole configuration taken apart. */
 export function toBlobs({ toolsets = [], ...content }: Whole): Blob[] {
-  const all = (kind: Kind, items: readonly { readonly name: string }[]) => items.map((item) => toBlob(kind, item.name, item));
+  const all = (kind: LeafKind, items: readonly { readonly name: string }[]) => items.map((item) => toBlob(kind, item.name, item));
   return [
     toBlob('server', '', content.server),
     ...all('connection', content.connections),
@@ -233,7 +233,7 @@ export function toBlobs({ toolsets = [], ...content }: Whole): Blob[] {
 
 /** By kind, then by the code units of the name. */
 export function compare(a: Pick<Leaf, 'kind' | 'name'>, b: Pick<Leaf, 'kind' | 'name'>): number {
-  if (a.kind !== b.kind) return KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind);
+  if (a.kind !== b.kind) return LEAF_KINDS.indexOf(a.kind) - LEAF_KINDS.indexOf(b.kind);
   return a.name < b.name ? -1 : a.name > b.name ? 1 : 0;
 }
 

@@ -25,7 +25,7 @@ export interface DefinitionOf {
 }
 
 /** What became of one definition. */
-export interface Outcome {
+export interface FreezeResult {
   readonly entity_type: DefinitionKind;
   readonly id: string;
   readonly name: string;
@@ -49,7 +49,7 @@ export async function freezeOne<K extends DefinitionKind>(
   connections: ReadonlyMap<string, ConnectionDefinition>,
   stored: Compiled | undefined,
   allow_passthrough_sql: boolean,
-): Promise<{ outcome: Omit<Outcome, 'leaf'>; blob: Blob | null }> {
+): Promise<{ outcome: Omit<FreezeResult, 'leaf'>; blob: Blob | null }> {
   const { id, name, version, enabled } = definition;
   const connection_id = 'connection_id' in definition ? definition.connection_id : null;
   const outcome = { entity_type: kind, id, name, version, connection_id, problem: null, left_out: false, renewed: null };

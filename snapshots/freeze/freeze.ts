@@ -9,9 +9,9 @@ import {
   type ToolDefinition,
 } from './entities.ts';
 import type { FrozenServer, SnapshotContent } from '#snapshots/format/format.ts';
-import { type DefinitionOf, freezeOne, type Outcome } from './freeze-one.ts';
+import { type DefinitionOf, freezeOne, type FreezeResult } from './freeze-one.ts';
 import { leafAt } from '#snapshots/format/order.ts';
-import { placeAfter, placeOf } from './outcome-order.ts';
+import { insertionIndex, indexOf } from './outcome-order.ts';
 import type { ToolsetDefinition } from '#snapshots/format/toolsets.ts';
 import { type Blob, compare, type Leaf, toBlob, toContent, toTree, type Tree } from '#snapshots/format/tree.ts';
 
@@ -49,14 +49,14 @@ export const MOST_TOOLS = 10_000;
 export interface FrozenView {
   readonly server: FrozenServer;
   /** In the order of a tree. */
-  readonly outcomes: readonly Outcome[];
+  readonly outcomes: readonly FreezeResult[];
   readonly connections: ReadonlyMap<string, ConnectionDefinition>;
   /** Another number after everything that was put and is not what it was. */
   readonly revision: number;
   /** The canonical text of what was frozen and not forgotten by then. */
   readonly textOf: (hash: string) => string | undefined;
   /** @param instead outcomes that are to count in the place of what was put. */
-  frozen(instead?: ReadonlyMap<string, Outcome>): Frozen;
+  frozen(instead?: ReadonlyMap<string, FreezeResult>): Frozen;
 }
 
 /**
@@ -70,8 +70,8 @@ export interface FrozenState {
   removeConnection(id: string): void;
   put<K extends DefinitionKind>(kind: K, definition: DefinitionOf[K], stored: Compiled | undefined): Promise<void>;
   remove(id: string): void;
-  outcomes(): Iterable<Outcome>;
-  outcome(id: string): Outcome | undefined;
+  outcomes(): Iterable<FreezeResult>;
+  outcome(id: string): FreezeResult | undefined;
   view(): FrozenView;
   /**
    * Keeps only texts that something put has and that are not stored in this tree. A connection's stays: it is no part of a
@@ -90,10 +90,10 @@ interface Written {
 export function createFrozenState(allow_passthrough_sql: boolean): FrozenState {
   const connections = new Map<string, ConnectionDefinition>();
   const connection_leaves = new Map<string, Leaf>();
-  const outcomes = new Map<string, Outcome>();
+  const outcomes = new Map<string, FreezeResult>();
   const texts = new Map<string, Written>();
   /** Every outcome in the order of a tree; copied before a change when a view has it. */
-  let order: Outcome[] = [];
+  let order: FreezeResult[] = [];
   let viewed = false;
   let server: { readonly leaf: Leaf; readonly frozen: FrozenServer; readonly text: string } | null = null;
   let revision = 0;
@@ -105,14 +105,14 @@ export function createFrozenState(allow_passthrough_sql: boolean): FrozenState {
   };
   /** Made apart from what was put, which it would keep. */
   const isOutcome = (id: string, hash: string) => (): boolean => outcomes.get(id)?.leaf?.hash === hash;
-  const place = (before: Outcome | undefined, after: Outcome | undefined): void => {
+  const place = (before: FreezeResult | undefined, after: FreezeResult | undefined): void => {
     revision++;
     if (viewed) [order, viewed] = [order.slice(), false];
-    const at = before === undefined ? -1 : placeOf(order, before);
+    const at = before === undefined ? -1 : indexOf(order, before);
     const stays = after !== undefined && before?.name === after.name && before.entity_type === after.entity_type;
     if (stays) order[at] = after;
     else if (at >= 0) order.splice(at, 1);
-    if (after !== undefined && !stays) order.splice(placeAfter(order, after), 0, after);
+    if (after !== undefined && !stays) order.splice(insertionIndex(order, after), 0, after);
   };
   return {
     putServer(frozen) {
@@ -183,7 +183,7 @@ export function createFrozenState(allow_passthrough_sql: boolean): FrozenState {
   };
 }
 
-const NOTHING: ReadonlyMap<string, Outcome> = new Map();
+const NOTHING: ReadonlyMap<string, FreezeResult> = new Map();
 
 function tooMany(tools: number): Problem[] {
   if (tools <= MOST_TOOLS) return [];
@@ -194,8 +194,8 @@ function tooMany(tools: number): Problem[] {
 function collect(
   server: Leaf,
   connections: ReadonlyMap<string, Leaf>,
-  outcomes: readonly Outcome[],
-  instead: ReadonlyMap<string, Outcome>,
+  outcomes: readonly FreezeResult[],
+  instead: ReadonlyMap<string, FreezeResult>,
   before: Tree | null,
 ): Frozen {
   const leaves: Leaf[] = [];

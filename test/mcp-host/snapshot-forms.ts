@@ -1,11 +1,11 @@
-import type { SnapshotNews } from '#core/contract/deploy/control.ts';
+import type { SnapshotEvent } from '#core/contract/deploy/control.ts';
 import type { Loadable } from '#mcp-host/registry/load-registry.ts';
 import type { SnapshotFile } from '#mcp-host/control/snapshot-file.ts';
 import type { Snapshot } from '#snapshots/format/format.ts';
 import { toBlobs, toTree } from '#snapshots/format/tree.ts';
 
 /** A snapshot as the server sends it to a host that has none. */
-export function newsOf({ content, ...head }: Snapshot): SnapshotNews {
+export function newsOf({ content, ...head }: Snapshot): SnapshotEvent {
   const blobs = toBlobs(content).map(({ kind, name, hash, text }) => [kind, name, hash, text] as const);
   return { ...head, delta: { from: null, removed: [], blobs } };
 }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import type { OperationName, RawInput } from '#core/contract/index.ts';
 import { run } from '#core/control-plane/run.ts';
-import { systemCall } from '#core/context/context.ts';
+import { systemRequest } from '#core/context/context.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { sqliteConnection } from '#test/support/sqlite-connection.ts';
 
@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => t.close());
 
-const CALL = systemCall('after-commit');
+const CALL = systemRequest('after-commit');
 const tool = (name: string) => ({ connection_id, name, description: 'Lists all products', sql_query: 'select id from products' });
 
 /** The app as it is when its metadata database goes away right after a commit. */

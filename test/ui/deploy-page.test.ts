@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Change } from '#core/contract/deploy/deploy.ts';
+import type { SnapshotChange } from '#core/contract/deploy/deploy.ts';
 import { createApi } from '#ui/src/api.ts';
 import { groupChanges, sortChanges, summary } from '#ui/src/features/deploy/changes.ts';
 import { diffLines, markWords } from '#core/lib/text/line-diff.ts';
@@ -11,7 +11,7 @@ import { zip } from '#ui/src/pages/deploy/zip.ts';
 import { createCache } from '#ui/src/kernel/data/cache.ts';
 import { createDeployment } from '#ui/src/features/deploy/deployment.ts';
 
-const change = (name: string, over: Partial<Change> = {}): Change => ({
+const change = (name: string, over: Partial<SnapshotChange> = {}): SnapshotChange => ({
   entity_type: 'tool',
   name,
   connection_id: null,

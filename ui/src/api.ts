@@ -1,9 +1,9 @@
-import { createClient, type Call } from '#core/client/client.ts';
+import { createClient, type CallOperation } from '#core/client/client.ts';
 import { routes } from '#core/contract/routes.ts';
 import { affectedBy } from '#ui/src/kernel/data/affected.ts';
 import { isLost, LostAnswer, toProblem } from './kernel/problem.ts';
 
-export type { Call };
+export type { CallOperation as Call };
 
 interface ApiOptions {
   readonly base_url?: string;
@@ -22,7 +22,7 @@ interface ApiOptions {
 const READ_MS = 60_000;
 
 /** The REST API as typed calls in the session of this browser. */
-export function createApi(options: ApiOptions): Call {
+export function createApi(options: ApiOptions): CallOperation {
   const client = {
     base_url: options.base_url ?? '',
     ...(options.fetch === undefined ? {} : { fetch: options.fetch }),
@@ -31,7 +31,7 @@ export function createApi(options: ApiOptions): Call {
   /** Keys of creations whose answers were lost, by what was sent: sent again, it is not made twice. */
   const lost = new Map<string, string>();
 
-  const create: Call = async (name, input, signal, file, request_id) => {
+  const create: CallOperation = async (name, input, signal, file, request_id) => {
     const sent = `${name} ${JSON.stringify(input)}`;
     const key = lost.get(sent) ?? newKey();
     lost.delete(sent);
@@ -42,7 +42,7 @@ export function createApi(options: ApiOptions): Call {
       throw fault;
     }
   };
-  const read: Call = (name, input, signal) => {
+  const read: CallOperation = (name, input, signal) => {
     const late = AbortSignal.timeout(options.read_ms ?? READ_MS);
     return call(name, input, signal === undefined ? late : AbortSignal.any([signal, late]));
   };

@@ -53,10 +53,10 @@ export type WriteGuard = { readonly [K in keyof Entries]?: NonNullable<Entries[K
 const isLower = (now: unknown, old: unknown): boolean => typeof now === 'number' && (typeof old !== 'number' || now < old);
 
 /** The fields that would let a tool change more, or change it with fewer questions, than before. Absent is the default. */
-export function loosened(before: Given, after: Given): string[] {
-  const questions = ({ confirm = 'never', confirm_rows }: Given): number =>
+export function loosened(before: WriteGuardFields, after: WriteGuardFields): string[] {
+  const questions = ({ confirm = 'never', confirm_rows }: WriteGuardFields): number =>
     confirm === 'never' ? Number.POSITIVE_INFINITY : confirm === 'always' ? 0 : (confirm_rows ?? 0);
-  const most = ({ max_affected_rows }: Given): number => max_affected_rows ?? Number.POSITIVE_INFINITY;
+  const most = ({ max_affected_rows }: WriteGuardFields): number => max_affected_rows ?? Number.POSITIVE_INFINITY;
   return [
     ...(most(after) > most(before) ? ['max_affected_rows'] : []),
     ...(questions(after) > questions(before) ? [after.confirm === 'above' ? 'confirm_rows' : 'confirm'] : []),
@@ -65,7 +65,7 @@ export function loosened(before: Given, after: Given): string[] {
 }
 
 /** As it is stored, or as it is frozen. */
-export type Given = { readonly [K in keyof Entries]?: Entries[K] | undefined };
+export type WriteGuardFields = { readonly [K in keyof Entries]?: Entries[K] | undefined };
 
-export const isGuarded = ({ confirm = 'never', max_affected_rows = null }: Given): boolean =>
+export const isGuarded = ({ confirm = 'never', max_affected_rows = null }: WriteGuardFields): boolean =>
   confirm !== 'never' || max_affected_rows !== null;

@@ -1,4 +1,4 @@
-import type { Kind } from '#core/contract/entities.ts';
+import type { LeafKind } from '#core/contract/entities.ts';
 import type { McpToken } from '#core/contract/identity/mcp-tokens.ts';
 import type { Sealed } from '#core/contract/fields.ts';
 import * as v from 'valibot';
@@ -6,7 +6,7 @@ import { BootId } from '#core/contract/observe/usage-batch.ts';
 import type { JWK } from 'jose';
 
 /** A snapshot as a host is told of it; without a delta it is the one that the host has. */
-export interface SnapshotNews {
+export interface SnapshotEvent {
   readonly version: number;
   readonly checksum: string;
   readonly created_at: string;
@@ -14,12 +14,12 @@ export interface SnapshotNews {
     /** Checksum of the snapshot that the delta leads from; null: from nothing. */
     readonly from: string | null;
     readonly removed: readonly string[];
-    readonly blobs: readonly (readonly [kind: Kind, name: string, hash: string, text: string])[];
+    readonly blobs: readonly (readonly [kind: LeafKind, name: string, hash: string, text: string])[];
   };
 }
 
 /** A configuration that hosts hold beside the live version. */
-export interface BesideEntry {
+export interface SideSnapshot {
   /** Hosts ask for it, and for the version of a number, by this name. */
   readonly id: string;
   readonly checksum: string;
@@ -33,15 +33,15 @@ export interface BesideEntry {
 }
 
 /** All that hosts hold beside the live version: the whole list at every change. */
-export interface BesideNews {
+export interface SideSnapshotsEvent {
   /** Names this state; a host that is there says so. */
   readonly revision: string;
-  readonly snapshots: readonly BesideEntry[];
-  readonly canary: CanaryNews | null;
+  readonly snapshots: readonly SideSnapshot[];
+  readonly canary: CanaryEvent | null;
 }
 
 /** A canary that runs: some callers are served one of the snapshots beside the live version, in its place. */
-export interface CanaryNews {
+export interface CanaryEvent {
   readonly id: string;
   /** Id of the snapshot. */
   readonly candidate: string;
@@ -74,16 +74,16 @@ export interface NamedList {
 
 /** What the server says on a host's stream (contract section 0). */
 export type HostEvent =
-  | { readonly event: 'snapshot'; readonly data: SnapshotNews | string }
+  | { readonly event: 'snapshot'; readonly data: SnapshotEvent | string }
   | { readonly event: 'listen'; readonly data: { readonly host: string; readonly port: number; readonly request_id: string } }
   | { readonly event: 'tokens'; readonly data: { readonly tokens: readonly LiveToken[] } & NamedList }
   | { readonly event: 'identity'; readonly data: IdentityList & NamedList }
   | { readonly event: 'names'; readonly data: { readonly names: readonly string[] } }
-  | { readonly event: 'beside'; readonly data: BesideNews }
+  | { readonly event: 'beside'; readonly data: SideSnapshotsEvent }
   | { readonly event: 'replay'; readonly data: ReplayRequest | ReplayEnd }
   /** A call that an administrator cancels; a host that does not run it ignores it. */
   | { readonly event: 'cancel'; readonly data: { readonly id: string } }
-  | { readonly event: 'decision'; readonly data: DecisionNews }
+  | { readonly event: 'decision'; readonly data: DecisionEvent }
   | { readonly event: 'stop'; readonly data: Record<string, never> }
   | { readonly event: 'ping'; readonly data: Record<string, never> };
 
@@ -106,7 +106,7 @@ export const Acknowledgement = v.object({
 export type Acknowledgement = v.InferOutput<typeof Acknowledgement>;
 
 /** What a person decided on the page, as the server tells every host. */
-export interface DecisionNews {
+export interface DecisionEvent {
   readonly nonce: string;
   readonly approved: boolean;
 }

@@ -56,7 +56,7 @@ export const isNetworkHost = (id: string): boolean => !id.startsWith(STDIO_HOST)
 export const Risk = v.picklist(['deletes_rows', 'changes_rows', 'superuser']);
 export type Risk = v.InferOutput<typeof Risk>;
 
-export const Change = v.object({
+export const SnapshotChange = v.object({
   entity_type: v.picklist(SERVED),
   name: v.string(),
   connection_id: v.pipe(v.nullable(v.string()), v.description('The connection that a tool or resource uses')),
@@ -70,7 +70,7 @@ export const Change = v.object({
   /** Why a client that knows the old version may fail, in sentences. */
   breaking: v.array(v.string()),
 });
-export type Change = v.InferOutput<typeof Change>;
+export type SnapshotChange = v.InferOutput<typeof SnapshotChange>;
 
 export const Totals = v.object({
   connections: v.number(),
@@ -130,7 +130,7 @@ export const deploy = {
         v.string(),
         v.description('Of the working copy as these changes leave it; sent to `POST deploy`, nothing else is deployed'),
       ),
-      changes: v.array(Change),
+      changes: v.array(SnapshotChange),
       totals: v.pipe(Totals, v.description('What the next deploy will serve')),
       warnings: v.pipe(Warnings, v.description('Risks of what the next deploy will serve, as sentences')),
     }),

@@ -7,7 +7,7 @@ import { operation } from '../operation.ts';
 
 export const GeneratedFile = v.object({ path: v.string(), content: v.string() });
 
-const Asked = v.object({ description: v.string(), isRequired: v.boolean(), isSecret: v.boolean() });
+const RegistryInput = v.object({ description: v.string(), isRequired: v.boolean(), isSecret: v.boolean() });
 /** `server.json` of the official registry, schema 2025-12-11. */
 export const RegistryEntry = v.object({
   $schema: v.string(),
@@ -23,7 +23,14 @@ export const RegistryEntry = v.object({
       type: v.literal('streamable-http'),
       url: v.string(),
       headers: v.optional(
-        v.array(v.object({ name: v.string(), value: v.string(), ...Asked.entries, variables: v.record(v.string(), Asked) })),
+        v.array(
+          v.object({
+            name: v.string(),
+            value: v.string(),
+            ...RegistryInput.entries,
+            variables: v.record(v.string(), RegistryInput),
+          }),
+        ),
       ),
     }),
   ),

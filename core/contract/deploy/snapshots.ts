@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { Change, Counts, Receipt } from './deploy.ts';
+import { SnapshotChange, Counts, Receipt } from './deploy.ts';
 import { Allow } from '../settings/deploy-gates.ts';
 import { integerBetween, listInput, listOf, StoredActor, textBetween, Timestamp } from '../fields.ts';
 import { operation } from '../operation.ts';
@@ -35,7 +35,7 @@ export const snapshots = {
   }),
   'snapshots.diff': operation('GET /snapshots/{from}/diff/{to}', 'read', {
     input: v.strictObject({ from: SnapshotVersion, to: SnapshotVersion }),
-    output: v.object({ from_version: v.number(), to_version: v.number(), changes: v.array(Change) }),
+    output: v.object({ from_version: v.number(), to_version: v.number(), changes: v.array(SnapshotChange) }),
     summary: 'Compare two snapshots',
   }),
   'snapshots.activate': operation('POST /snapshots/{version}/activate', 'deploy', {

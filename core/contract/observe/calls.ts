@@ -3,7 +3,7 @@ import { OWNED_KINDS } from '../entities.ts';
 import { CanaryState } from '../deploy/canary-state.ts';
 import { Empty, Id, listInput, listOf, Nothing, textBetween, Timestamp } from '../fields.ts';
 import { operation } from '../operation.ts';
-import { OUTCOMES } from './outcomes.ts';
+import { CALL_OUTCOMES } from './outcomes.ts';
 
 export const UsageKind = v.picklist(OWNED_KINDS);
 export type UsageKind = v.InferOutput<typeof UsageKind>;
@@ -24,7 +24,7 @@ export const Confirmation = v.picklist(['asked', 'accepted', 'declined', 'expire
 export type Confirmation = v.InferOutput<typeof Confirmation>;
 
 /** How a call ended, for whoever counts. */
-export const Outcome = v.picklist(OUTCOMES);
+export const Outcome = v.picklist(CALL_OUTCOMES);
 
 export const RequestLog = v.object({
   id: v.string(),

@@ -1,9 +1,9 @@
 /** How a call can end. No schema stands here: the interface reads it. */
-export const OUTCOMES = ['ok', 'tool_error', 'refused', 'no_slot', 'timeout', 'cancelled', 'rate_limited'] as const;
-export type Outcome = (typeof OUTCOMES)[number];
+export const CALL_OUTCOMES = ['ok', 'tool_error', 'refused', 'no_slot', 'timeout', 'cancelled', 'rate_limited'] as const;
+export type CallOutcome = (typeof CALL_OUTCOMES)[number];
 
 /** Error codes that are neither a fault of the tool nor of its arguments. */
-export const OUTCOME_CODES: Readonly<Record<Exclude<Outcome, 'ok' | 'tool_error'>, readonly string[]>> = {
+export const OUTCOME_CODES: Readonly<Record<Exclude<CallOutcome, 'ok' | 'tool_error'>, readonly string[]>> = {
   refused: [
     'unauthenticated',
     'forbidden',
@@ -19,13 +19,13 @@ export const OUTCOME_CODES: Readonly<Record<Exclude<Outcome, 'ok' | 'tool_error'
   cancelled: ['cancelled'],
   rate_limited: ['rate_limited'],
 };
-const NEVER_RAN: ReadonlySet<Outcome> = new Set(['refused', 'no_slot', 'rate_limited']);
+const NEVER_RAN: ReadonlySet<CallOutcome> = new Set(['refused', 'no_slot', 'rate_limited']);
 
 const BY_CODE = new Map(
-  Object.entries(OUTCOME_CODES).flatMap(([outcome, codes]) => codes.map((code) => [code, outcome as Outcome] as const)),
+  Object.entries(OUTCOME_CODES).flatMap(([outcome, codes]) => codes.map((code) => [code, outcome as CallOutcome] as const)),
 );
 /** @param error the error code of a call; null: it succeeded. */
-export const outcomeOf = (error: string | null): Outcome => (error === null ? 'ok' : (BY_CODE.get(error) ?? 'tool_error'));
+export const outcomeOf = (error: string | null): CallOutcome => (error === null ? 'ok' : (BY_CODE.get(error) ?? 'tool_error'));
 
 /**
  * Whether a call never began, such as one with arguments that were refused: how long it took says nothing about its tool.

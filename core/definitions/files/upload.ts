@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { ARRIVING } from '#core/engines/shared/files/folder-bytes.ts';
 import { syncFolder } from '#core/lib/durable-file.ts';
 import { AppError } from '#core/errors.ts';
-import type { Call } from '#core/context/context.ts';
+import type { RequestContext } from '#core/context/context.ts';
 
 /** How long nothing may arrive. */
 const SILENT_MS = 60_000;
@@ -87,10 +87,12 @@ export async function receiveFile(
   }
 }
 
-export type UploadCall = Pick<Call, 'body' | 'body_bytes' | 'signal'> & { readonly app: { readonly ids: () => string } };
+export type UploadCall = Pick<RequestContext, 'body' | 'body_bytes' | 'signal'> & {
+  readonly app: { readonly ids: () => string };
+};
 
 /** The parts of a body as they arrive; nothing for a minute, or a caller that goes away, ends them. */
-async function* chunksOf(body: Call['body'], signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
+async function* chunksOf(body: RequestContext['body'], signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
   if (body === undefined || body === null) return;
   const reader = body.getReader();
   let state: 'open' | 'silent' | 'gone' = 'open';

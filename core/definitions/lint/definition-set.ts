@@ -4,11 +4,11 @@ import { createSlices } from '#core/lib/slices.ts';
 import { createRanking, type Ranked, type Terms } from '#core/lib/search/ranking.ts';
 import { type Holds, holdsOf, type SelectionRule } from '#snapshots/format/toolsets.ts';
 import { type Compared, comparedOf, type Facts, toFinding } from './facts.ts';
-import { createLikeness, type Like, type Likeness } from './likeness.ts';
-import type { Found, Subject } from './subject.ts';
+import { createSimilarityIndex, type Similar, type SimilarityIndex } from './likeness.ts';
+import type { RuleFinding, Subject } from './subject.ts';
 
 /** Definitions that are served together, with what they have in common. One that enters or leaves costs about as much as it says. */
-export interface Together {
+export interface DefinitionSet {
   move(removed: readonly Facts[], added: readonly Facts[]): Promise<void>;
   /** What is found in some of them, and in the toolsets that hold them. */
   lintSome(some: readonly Facts[], off: readonly LintRule[]): LintFinding[];
@@ -20,10 +20,10 @@ export interface Together {
   termsOf(names: readonly string[]): Map<string, Terms>;
 }
 
-export function createTogether(): Together {
-  const texts = new Map<string, Likeness<Facts>>();
-  const textsOf = (kind: string): Likeness<Facts> => {
-    const known = texts.get(kind) ?? createLikeness<Facts>();
+export function createDefinitionSet(): DefinitionSet {
+  const texts = new Map<string, SimilarityIndex<Facts>>();
+  const textsOf = (kind: string): SimilarityIndex<Facts> => {
+    const known = texts.get(kind) ?? createSimilarityIndex<Facts>();
     texts.set(kind, known);
     return known;
   };
@@ -62,11 +62,11 @@ export function createTogether(): Together {
     else same.splice(same.findLastIndex(({ name }) => name < one.name) + 1, 0, one);
   };
 
-  const lint = (one: Compared, like: Like<Facts> | null, tokens: number): LintFinding[] => {
+  const lint = (one: Compared, like: Similar<Facts> | null, tokens: number): LintFinding[] => {
     const { kind, id } = one.entity;
     const named = kind !== 'tool' ? [] : (stems.get(one.stem) ?? []).slice(0, NAMED + 1).filter(({ entity }) => entity.id !== id);
-    const found: Found[] = [
-      ...(JSON.parse(one.own) as Found[]),
+    const found: RuleFinding[] = [
+      ...(JSON.parse(one.own) as RuleFinding[]),
       ...(like === null ? [] : [similarText(like.other.name, like.share)]),
       ...(named.length === 0 ? [] : [similarName(named.map(({ name }) => name))]),
       ...(tokens > MOST_TOOLSET_TOKENS ? [largeToolset(tokens)] : []),
@@ -126,13 +126,13 @@ export function createTogether(): Together {
 
 const isIn = ({ holds }: Facts, { member }: Facts): boolean => holds !== null && member !== null && holds(member);
 
-const largeToolset = (tokens: number): Found => {
+const largeToolset = (tokens: number): RuleFinding => {
   const [count, most] = [tokens, MOST_TOOLSET_TOKENS].map((number) => number.toLocaleString('en'));
   const message = `The lists of this toolset take about ${count} tokens of every conversation, more than ${most}. Split it, or shorten descriptions.`;
   return { rule: 'toolset-tokens', field: 'include', message };
 };
 
-const similarText = (other: string, share: number): Found => ({
+const similarText = (other: string, share: number): RuleFinding => ({
   rule: 'description-similar',
   field: 'description',
   message: `The description is ${Math.round(share * 100)}% the same as that of ${other}. Say when to use which.`,
@@ -140,7 +140,7 @@ const similarText = (other: string, share: number): Found => ({
 
 /** Names that a sentence lists. */
 const NAMED = 5;
-const similarName = (names: readonly string[]): Found => ({
+const similarName = (names: readonly string[]): RuleFinding => ({
   rule: 'similar-names',
   field: 'name',
   message: `The name differs little from ${names.slice(0, NAMED).join(', ')}. Models confuse such tools; name the difference.`,

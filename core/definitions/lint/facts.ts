@@ -1,5 +1,5 @@
 import { statementRules } from './statements.ts';
-import { type Found, type Subject, ofFrozen } from './subject.ts';
+import { type RuleFinding, type Subject, ofFrozen } from './subject.ts';
 import { descriptionRule, parameterRules, secretRule } from './texts.ts';
 import type { LintFinding } from '#core/contract/lint.ts';
 import { type Grams, gramsOf } from './likeness.ts';
@@ -15,7 +15,7 @@ import { LINT_RULES } from '#core/contract/settings/lint-rules.ts';
 const SUFFIX = /[_-]?(?:copy(?:[_-]?\d+)?|new|old|v\d+)$/i;
 
 /** The rules that look at one definition alone. */
-const OWN_RULES: readonly ((subject: Subject) => Found[])[] = [descriptionRule, parameterRules, statementRules, secretRule];
+const OWN_RULES: readonly ((subject: Subject) => RuleFinding[])[] = [descriptionRule, parameterRules, statementRules, secretRule];
 
 /** What the rules need of a definition to compare it with others, and what they found in it alone. */
 export interface Compared {
@@ -56,7 +56,7 @@ function textsOf({ name, title, description, query }: Subject): Facts['texts'] {
 const SHOWN = 500;
 
 /** @param keeps which fixes may be offered. */
-export function comparedOf(subject: Subject, keeps: (fix: NonNullable<Found['fix']>) => boolean = () => true): Compared {
+export function comparedOf(subject: Subject, keeps: (fix: NonNullable<RuleFinding['fix']>) => boolean = () => true): Compared {
   const { kind, id, name, description } = subject;
   const entity = { kind, id, name };
   const own = OWN_RULES.flatMap((rule) => rule(subject)).map(({ fix, ...found }) => ({
@@ -93,7 +93,7 @@ export function factsOf(kind: DefinitionKind, frozen: object): Facts {
   };
 }
 
-export const toFinding = (entity: LintFinding['entity'], { rule, field, message, fix }: Found): LintFinding => ({
+export const toFinding = (entity: LintFinding['entity'], { rule, field, message, fix }: RuleFinding): LintFinding => ({
   rule,
   severity: LINT_RULES[rule].severity,
   entity,

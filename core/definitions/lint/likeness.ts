@@ -2,7 +2,7 @@
 const COMPARED = 500;
 
 /** Descriptions with so much in common are too similar. */
-export const ALIKE = 0.8;
+export const SIMILAR_FROM = 0.8;
 
 /** The groups of three letters of a text, each once, in the order of their numbers. */
 export type Grams = Uint32Array;
@@ -14,18 +14,18 @@ export interface Text {
 }
 
 /** The first by name of the texts that are like one. */
-export interface Like<T> {
+export interface Similar<T> {
   readonly other: T;
   readonly share: number;
 }
 
 /** Which of many texts are alike. Texts enter and leave; what it answers depends on those that are in it alone. */
-export interface Likeness<T extends Text> {
+export interface SimilarityIndex<T extends Text> {
   move(removed: readonly T[], added: readonly T[], turn: () => Promise<void>): Promise<void>;
   /** Of a text that is in it. */
-  likeOf(text: T): Like<T> | null;
+  likeOf(text: T): Similar<T> | null;
   /** Of any other. @param isSame tells the text that it replaces. */
-  likeAny(grams: Grams, isSame: (text: T) => boolean): Like<T> | null;
+  likeAny(grams: Grams, isSame: (text: T) => boolean): Similar<T> | null;
 }
 
 interface Entry<T> {
@@ -44,14 +44,14 @@ type Groups = Float64Array;
 const atLeast = (count: number): number => Math.ceil(count - 1e-9);
 
 /** Of two texts that are alike, the first so many groups of one cannot all be missing in the other. */
-const firstOf = (groups: Groups): Groups => groups.subarray(0, groups.length - atLeast(ALIKE * groups.length) + 1);
+const firstOf = (groups: Groups): Groups => groups.subarray(0, groups.length - atLeast(SIMILAR_FROM * groups.length) + 1);
 
 /**
  * Texts that are alike share one of their rarest groups (prefix filter), so only texts with such a group in common are compared, and
  * of these only those whose place in the order leaves enough groups (position filter). Any fixed order finds all of them; the one by
  * rarity finds few others. It is taken anew when the texts have doubled.
  */
-export function createLikeness<T extends Text>(): Likeness<T> {
+export function createSimilarityIndex<T extends Text>(): SimilarityIndex<T> {
   let often = new Map<number, number>();
   let ordered = 0;
   let question = 0;
@@ -188,7 +188,7 @@ function placeOf(sorted: readonly { readonly text: Text }[], name: string): numb
 
 /** How much two texts have in common (Jaccard) whose first common groups are at these places; 0 when that is not enough. */
 function shareOf(one: Groups, first: number, other: Groups, second: number): number {
-  const wanted = atLeast((ALIKE / (1 + ALIKE)) * (one.length + other.length));
+  const wanted = atLeast((SIMILAR_FROM / (1 + SIMILAR_FROM)) * (one.length + other.length));
   let [a, b, common] = [first, second, 0];
   while (common + Math.min(one.length - a, other.length - b) >= wanted) {
     if (a === one.length || b === other.length) return common / (one.length + other.length - common);

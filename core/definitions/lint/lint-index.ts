@@ -6,7 +6,7 @@ import { DEFINITION_KINDS, type DefinitionKind } from '#core/contract/entities.t
 import type { LintFinding } from '#core/contract/lint.ts';
 import { LINT_RULE_NAMES, LINT_RULES, type LintRule } from '#core/contract/settings/lint-rules.ts';
 import { type Facts, factsOf } from '#core/definitions/lint/facts.ts';
-import { createTogether, type Together } from './definition-set.ts';
+import { createDefinitionSet, type DefinitionSet } from './definition-set.ts';
 import { ofPromptDraft, ofResourceDraft, ofToolDraft, ofToolsetDraft, type Subject } from '#core/definitions/lint/subject.ts';
 import { createCollection } from '#core/platform/collect-garbage.ts';
 import { readSettings } from '#core/settings/settings.ts';
@@ -27,7 +27,7 @@ type Texts = (leaves: readonly Leaf[]) => Promise<ReadonlyMap<string, string>>;
 export interface LintIndex {
   /** Moves come one after another; nothing is read meanwhile. */
   readonly lock: Lock;
-  together: Together;
+  together: DefinitionSet;
   /** Whose definitions are in it. */
   tree: Tree | null;
   facts: Map<string, Facts>;
@@ -38,7 +38,7 @@ export interface LintIndex {
 }
 export const createLintIndex = (): LintIndex => ({
   lock: createLock(),
-  together: createTogether(),
+  together: createDefinitionSet(),
   tree: null,
   facts: new Map(),
   left: createRecentMap(LEFT),
@@ -154,7 +154,7 @@ async function moveTo(index: LintIndex, tree: Tree, read: ReadonlyMap<string, Fa
     );
   } catch (error) {
     // It may be half moved.
-    Object.assign(index, { together: createTogether(), tree: null, facts: new Map(), found: null });
+    Object.assign(index, { together: createDefinitionSet(), tree: null, facts: new Map(), found: null });
     throw error;
   }
   for (const { hash } of left) {
@@ -214,7 +214,7 @@ export async function lintStored(
 }
 
 function lintOne(
-  together: Together,
+  together: DefinitionSet,
   kind: DefinitionKind,
   { row, compiled }: Definition,
   off: readonly LintRule[],

@@ -1,9 +1,9 @@
 import { KEYWORDS } from '#core/lib/sql/tokenize.ts';
 import { type Piece, piecesOf, resultLists } from './sql-shape.ts';
-import type { Found, Subject, SubjectQuery } from './subject.ts';
+import type { RuleFinding, Subject, SubjectQuery } from './subject.ts';
 
 /** What stands in the statement of a definition. */
-export function statementRules({ query }: Subject): Found[] {
+export function statementRules({ query }: Subject): RuleFinding[] {
   if (query === null) return [];
   const pieces = piecesOf(query.sql, query.dialect);
   if (pieces.length === 0) return [];
@@ -13,7 +13,7 @@ export function statementRules({ query }: Subject): Found[] {
 /** Statements that can be run, counted and rolled back. */
 const COUNTED = new Set(['insert', 'update', 'delete', 'merge', 'with', 'select']);
 
-function confirmRule({ reads, confirms }: SubjectQuery, [first]: readonly Piece[]): Found[] {
+function confirmRule({ reads, confirms }: SubjectQuery, [first]: readonly Piece[]): RuleFinding[] {
   if (reads || confirms) return [];
   const message = 'This tool changes data and asks nobody. Set confirm, so that a person sees how many rows would change.';
   const found = { rule: 'write-unconfirmed', field: 'confirm', message } as const;
@@ -24,7 +24,7 @@ function confirmRule({ reads, confirms }: SubjectQuery, [first]: readonly Piece[
 const PLAIN_NAME = /^[a-z_][a-z0-9_]{0,62}$/;
 const isPlain = (name: string): boolean => PLAIN_NAME.test(name) && !KEYWORDS.has(name);
 
-function starRule({ sql, columns }: SubjectQuery, pieces: readonly Piece[]): Found[] {
+function starRule({ sql, columns }: SubjectQuery, pieces: readonly Piece[]): RuleFinding[] {
   const stars = resultLists(pieces).flatMap((list) => list.filter((piece, n) => isStar(piece, list[n - 1])));
   const [star, ...more] = stars;
   if (star === undefined) return [];
@@ -53,7 +53,7 @@ const AGGREGATES =
 /** A column that names one row. */
 const KEYS = new Set(['id', 'uuid']);
 
-function boundRule({ sql, columns, returns, reads, pages }: SubjectQuery, pieces: readonly Piece[]): Found[] {
+function boundRule({ sql, columns, returns, reads, pages }: SubjectQuery, pieces: readonly Piece[]): RuleFinding[] {
   const outer = pieces.filter(({ depth }) => depth === 0);
   const has = (word: string) => outer.some(({ kind, text }) => kind === 'word' && text === word);
   const bounded = outer.some(({ kind, text }) => kind === 'word' && BOUNDS.has(text));
@@ -71,7 +71,7 @@ function boundRule({ sql, columns, returns, reads, pages }: SubjectQuery, pieces
   return [{ ...found, fix: { label: 'Order by the first column, at most 100 rows', changes: { sql_query: written } } }];
 }
 
-function orderRule({ sql }: SubjectQuery, pieces: readonly Piece[]): Found[] {
+function orderRule({ sql }: SubjectQuery, pieces: readonly Piece[]): RuleFinding[] {
   const values = pieces.flatMap(({ text }, n) =>
     text === 'by' && pieces[n - 1]?.text === 'order' ? sortedValues(pieces, n + 1) : [],
   );
@@ -105,7 +105,7 @@ function sortedValues(pieces: readonly Piece[], start: number): Piece[] {
 }
 const AFTER_VALUE = new Set(['asc', 'desc', 'nulls', 'collate', 'as', '::', ':']);
 
-function optionalRule({ sql, parameters }: SubjectQuery, pieces: readonly Piece[]): Found[] {
+function optionalRule({ sql, parameters }: SubjectQuery, pieces: readonly Piece[]): RuleFinding[] {
   const optional = new Set(
     parameters
       .filter(({ required, from, default: fallback = null }) => !required && from === undefined && fallback === null)
@@ -114,7 +114,7 @@ function optionalRule({ sql, parameters }: SubjectQuery, pieces: readonly Piece[
   // `:a is null or x = :a` knows that it may be missing.
   const known = new Set(pieces.flatMap(({ text }, n) => (pieces[n + 1]?.text === 'is' ? [text] : [])));
   const said = new Set<string>();
-  return pieces.flatMap((piece, n): Found[] => {
+  return pieces.flatMap((piece, n): RuleFinding[] => {
     const { kind, text, in_block } = piece;
     if (kind !== 'parameter' || in_block || !optional.has(text) || known.has(text) || said.has(text)) return [];
     if (pieces[n - 1]?.text !== '=' && pieces[n + 1]?.text !== '=') return [];

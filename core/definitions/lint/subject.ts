@@ -39,26 +39,26 @@ export interface SubjectQuery {
 }
 
 /** What a rule finds. Its severity stands in the contract. */
-export type Found = Pick<LintFinding, 'field' | 'message' | 'fix'> & { readonly rule: LintRule };
+export type RuleFinding = Pick<LintFinding, 'field' | 'message' | 'fix'> & { readonly rule: LintRule };
 
-interface Draft {
+interface LintDraft {
   readonly id: string;
   readonly name: string;
   readonly title: string | null;
   readonly description: string;
 }
-interface QueryDraft extends Draft {
+interface QueryDraft extends LintDraft {
   readonly sql_query: string;
   readonly parameters: readonly Parameter[];
   readonly transform_template: string | null;
 }
 /** What is known of the statement of a draft. */
-interface Known {
+interface KnownStatement {
   readonly statement: Pick<Statement, 'dialect'>;
   readonly columns: readonly Column[] | null;
 }
 
-const about = ({ id, name, title, description }: Draft) => ({ id, name, title, description, arguments: [], texts: {} });
+const about = ({ id, name, title, description }: LintDraft) => ({ id, name, title, description, arguments: [], texts: {} });
 const filled = (texts: Readonly<Record<string, string | null | undefined>>): Record<string, string> =>
   Object.fromEntries(Object.entries(texts).flatMap(([field, text]) => (text ? [[field, text]] : [])));
 
@@ -69,7 +69,7 @@ export const ofToolDraft = (
     readonly confirm?: Confirm | undefined;
     readonly page_by?: readonly object[] | undefined;
   },
-  { statement, columns }: Known,
+  { statement, columns }: KnownStatement,
 ): Subject => ({
   ...about(tool),
   kind: 'tool',
@@ -87,13 +87,13 @@ export const ofToolDraft = (
 });
 
 /** A resource always reads and answers with rows. */
-export const ofResourceDraft = (resource: QueryDraft, known: Known): Subject => ({
+export const ofResourceDraft = (resource: QueryDraft, known: KnownStatement): Subject => ({
   ...ofToolDraft({ ...resource, return_type: 'rows', read_only: true }, known),
   kind: 'resource',
 });
 
 export const ofPromptDraft = (
-  prompt: Draft & {
+  prompt: LintDraft & {
     readonly template: string | null;
     readonly messages: readonly PromptMessage[] | null;
     readonly arguments: readonly PromptArgument[];
@@ -109,7 +109,7 @@ export const ofPromptDraft = (
   }),
 });
 
-export const ofToolsetDraft = (toolset: Draft & { readonly instructions: string | null }): Subject => ({
+export const ofToolsetDraft = (toolset: LintDraft & { readonly instructions: string | null }): Subject => ({
   ...about(toolset),
   kind: 'toolset',
   query: null,
@@ -121,7 +121,7 @@ const textIn = (listing: Listing, name: string): string => {
   const value = listing[name];
   return typeof value === 'string' ? value : '';
 };
-const listed = (id: string, name: string, listing: Listing): Draft => ({
+const listed = (id: string, name: string, listing: Listing): LintDraft => ({
   id,
   name,
   title: textIn(listing, 'title') || null,

@@ -1,5 +1,5 @@
 import { isSent } from '#core/query/arguments.ts';
-import type { Found, Subject } from './subject.ts';
+import type { RuleFinding, Subject } from './subject.ts';
 
 /** Shorter says hardly more than the name does. An ideograph counts as two characters. */
 const SHORTEST = 20;
@@ -8,7 +8,7 @@ const IDEOGRAPHS = /[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af]/g;
 const lettersOf = (text: string): string => text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '');
 
 /** Whether the description says what a model needs. */
-export function descriptionRule({ kind, name, title, description }: Subject): Found[] {
+export function descriptionRule({ kind, name, title, description }: Subject): RuleFinding[] {
   // People may do without one.
   if (kind === 'toolset') return [];
   const text = description.trim();
@@ -27,8 +27,8 @@ export function descriptionRule({ kind, name, title, description }: Subject): Fo
 const FORMED = new Set(['boolean', 'date', 'datetime', 'uuid', 'bytes']);
 
 /** Whether a model can tell what to send. */
-export function parameterRules({ query, arguments: given }: Subject): Found[] {
-  const found: Found[] = given.flatMap(({ name, description }, n) =>
+export function parameterRules({ query, arguments: given }: Subject): RuleFinding[] {
+  const found: RuleFinding[] = given.flatMap(({ name, description }, n) =>
     description.trim() === '' ? [undescribed(`arguments.${n}.description`, `The argument ${name}`)] : [],
   );
   const parameters = query?.parameters ?? [];
@@ -48,7 +48,7 @@ export function parameterRules({ query, arguments: given }: Subject): Found[] {
   return found;
 }
 
-const undescribed = (field: string, what: string): Found => ({
+const undescribed = (field: string, what: string): RuleFinding => ({
   rule: 'parameter-description',
   field,
   message: `${what} has no description. Say what it means, with units and where a value comes from.`,
@@ -71,7 +71,7 @@ const SECRETS: readonly (readonly [what: string, form: RegExp])[] = [
 ];
 
 /** Secrets where every client, export and history entry shows them. */
-export function secretRule({ title, description, query, arguments: given, texts }: Subject): Found[] {
+export function secretRule({ title, description, query, arguments: given, texts }: Subject): RuleFinding[] {
   const parameters = (query?.parameters ?? []).map(
     (parameter, n) => [`parameters.${n}`, JSON.stringify(Object.values(parameter))] as const,
   );

@@ -5,9 +5,9 @@ import { entityTable } from '#core/store/entity-table.ts';
 import { writeAlone } from '#core/store/journal.ts';
 import { fewAtATime } from '#core/lib/few-at-a-time.ts';
 import { recordBlocked } from '#core/records/blocked.ts';
-import { type Kind, KIND_OF } from '#core/definitions/kinds.ts';
-import type { Stored, Values } from '#core/store/entity-table.ts';
-import { touches } from '#core/records/versioned.ts';
+import { type EntityService, ENTITY_SERVICES } from '#core/definitions/kinds.ts';
+import type { StoredEntity, EntityValues } from '#core/store/entity-table.ts';
+import { changesAny } from '#core/records/versioned.ts';
 import { storeCompiled } from '#core/sources/statements.ts';
 import { checkVersion, StaleVersion, toDraft } from '#core/records/versioned.ts';
 
@@ -15,7 +15,7 @@ export const bulkHandlers: Pick<Handlers, 'definitions.update' | 'definitions.ta
   'definitions.update': async (context, { kind, items }) => {
     if (kind === 'connection' && items.some(({ tags }) => tags !== undefined))
       throw invalidField('items', 'Connections have no tags. Leave out tags.');
-    const record = KIND_OF[kind];
+    const record = ENTITY_SERVICES[kind];
     const stored = await record.noun.getAll(
       context,
       items.map(({ id }) => id),
@@ -41,7 +41,7 @@ export const bulkHandlers: Pick<Handlers, 'definitions.update' | 'definitions.ta
         if (before === undefined) throw new AppError('not_found', `There is no ${kind} with this id.`);
         checkVersion(kind, before, version);
         const sent = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
-        if (touches(sent, before, Object.keys(sent))) ready.set(id, await prepared(context, record, before, sent));
+        if (changesAny(sent, before, Object.keys(sent))) ready.set(id, await prepared(context, record, before, sent));
         else changed.set(id, { id, version: before.version });
       }),
     );
@@ -59,10 +59,10 @@ export const bulkHandlers: Pick<Handlers, 'definitions.update' | 'definitions.ta
 /** Checks at the same time: each may ask a database. */
 const AT_A_TIME = 8;
 
-type Ready = Awaited<ReturnType<Kind['prepare']>> & { readonly before: Stored };
+type Ready = Awaited<ReturnType<EntityService['prepare']>> & { readonly before: StoredEntity };
 
 /** What a change of this record alone would have to pass. A blocked one leaves its trace in the history, as by itself. */
-async function prepared(context: Context, kind: Kind, before: Stored, sent: Values): Promise<Ready> {
+async function prepared(context: Context, kind: EntityService, before: StoredEntity, sent: EntityValues): Promise<Ready> {
   const draft = { ...toDraft(before), ...sent };
   try {
     return { ...(await kind.prepare(context, before.id, draft, before)), before };
@@ -75,7 +75,7 @@ async function prepared(context: Context, kind: Kind, before: Stored, sent: Valu
 /** One transaction, in which nobody else writes; what was changed or deleted since it was checked stays so. */
 const writeAll = (
   context: Context,
-  { entity_type, noun }: Kind,
+  { entity_type, noun }: EntityService,
   ready: readonly Ready[],
   alone: (id: string, work: () => Promise<void>) => Promise<void>,
 ): Promise<{ id: string; version: number }[]> =>

@@ -23,10 +23,13 @@ import { untilAborted, withDeadline } from '#core/engines/shared/deadline.ts';
 const TIMEOUT_MS = 10_000;
 
 /** What a preview of any kind is given: a statement of an author with values for its parameters. */
-type Given = Pick<Input<'preview.explain'>, 'connection_id' | 'sql_query' | 'parameters' | 'from' | 'caller' | 'definitions'>;
+type PreviewInput = Pick<
+  Input<'preview.explain'>,
+  'connection_id' | 'sql_query' | 'parameters' | 'from' | 'caller' | 'definitions'
+>;
 
 /** A statement of an author with its checked values, and who calls it. @param writes it may write. */
-export async function boundStatement(context: Context, input: Given, writes: boolean) {
+export async function boundStatement(context: Context, input: PreviewInput, writes: boolean) {
   const { connection_id, sql_query, parameters, from } = input;
   const { app } = context;
   const caller = pretended(context, input.caller);

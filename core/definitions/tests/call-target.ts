@@ -16,10 +16,10 @@ import type { Source } from '#core/engines/shared/source.ts';
 import { AppError } from '#core/errors.ts';
 import type { FrozenConnection, FrozenPrompt, FrozenResource, FrozenTool } from '#snapshots/format/format.ts';
 import type { FrozenQuery } from '#core/query/frozen-query.ts';
-import type { Called } from './expectations.ts';
+import type { CalledResult } from './expectations.ts';
 
 /** What one test calls, as a host would. */
-export type Target =
+export type TestTarget =
   | { readonly kind: 'tool'; readonly entity: FrozenTool; readonly connection: FrozenConnection }
   | { readonly kind: 'resource'; readonly entity: FrozenResource; readonly connection: FrozenConnection }
   | { readonly kind: 'prompt'; readonly entity: FrozenPrompt };
@@ -34,7 +34,7 @@ export interface CallOptions {
 type Arguments = Readonly<Record<string, unknown>>;
 
 /** Calls a frozen definition: arguments, limits, session values, masks and template are those of a call. What writes is rolled back. */
-export async function callTarget(target: Target, args: Arguments, options: CallOptions): Promise<Called> {
+export async function callTarget(target: TestTarget, args: Arguments, options: CallOptions): Promise<CalledResult> {
   const started = performance.now();
   const elapsed = () => Math.round((performance.now() - started) * 100) / 100;
   try {
@@ -49,10 +49,10 @@ export async function callTarget(target: Target, args: Arguments, options: CallO
   }
 }
 
-type Result = Omit<Called, 'ms' | 'error'>;
+type Result = Omit<CalledResult, 'ms' | 'error'>;
 
 async function runTarget(
-  target: Extract<Target, { readonly connection: FrozenConnection }>,
+  target: Extract<TestTarget, { readonly connection: FrozenConnection }>,
   args: Arguments,
   { facts: around, source, keys, signal }: CallOptions,
 ): Promise<Result> {
@@ -127,7 +127,7 @@ function renderPrompt(entity: FrozenPrompt, args: Arguments, { facts }: CallOpti
 }
 
 /** A client that sends what is not declared is not refused; a test that does was written for another definition. */
-function refuseUnknown(target: Target, args: Arguments): void {
+function refuseUnknown(target: TestTarget, args: Arguments): void {
   const known = new Set(target.kind === 'prompt' ? target.entity.arguments.map(({ name }) => name) : sentTo(target.entity));
   const unknown = Object.keys(args).filter((name) => !known.has(name));
   if (unknown.length === 0) return;

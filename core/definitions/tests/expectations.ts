@@ -5,7 +5,7 @@ import { canonical } from '#snapshots/format/canonical.ts';
 import { estimateTokens } from '#core/lib/tokens.ts';
 
 /** What a call gave. */
-export interface Called {
+export interface CalledResult {
   readonly ms: number;
   /** Why it failed, as its caller reads it, with its code; null: it did not. */
   readonly error: { readonly code: string; readonly message: string; readonly sqlstate: string | null } | null;
@@ -18,10 +18,10 @@ export interface Called {
   readonly text: string;
 }
 
-type Judge = (expect: Expect, called: Called) => readonly string[];
+type Judge = (expect: Expect, called: CalledResult) => readonly string[];
 
 /** What of the expectations does not hold, as sentences. They quote what was expected and no value of the result. */
-export function failuresOf(expect: Expect, called: Called): string[] {
+export function failuresOf(expect: Expect, called: CalledResult): string[] {
   const { error } = expect;
   const slow = JUDGES.max_ms(expect, called);
   if (error !== undefined) return [...failedAsExpected(error, called), ...slow];
@@ -29,7 +29,7 @@ export function failuresOf(expect: Expect, called: Called): string[] {
   return Object.values(JUDGES).flatMap((judge) => judge(expect, called));
 }
 
-function failedAsExpected(wanted: true | string, { error }: Called): string[] {
+function failedAsExpected(wanted: true | string, { error }: CalledResult): string[] {
   if (error === null) return ['The call succeeded, but it must fail.'];
   if (wanted === true || error.message.toLowerCase().includes(wanted.toLowerCase())) return [];
   return [`The error does not contain ${quote(wanted)}. It is: ${error.message}`];

@@ -14,7 +14,7 @@ import { fewAtATime } from '#core/lib/few-at-a-time.ts';
 import { createFrozenSources, type FrozenSources } from '#core/sources/frozen-sources.ts';
 import { notTried } from '#core/definitions/checks/write-guard.ts';
 import { toCaller } from '#core/query/pretended-caller.ts';
-import { callTarget, type Target } from './call-target.ts';
+import { callTarget, type TestTarget } from './call-target.ts';
 import { failuresOf } from './expectations.ts';
 import { type Judged, mayPretend, type TestRow } from '#core/definitions/tests.ts';
 
@@ -81,7 +81,7 @@ export async function runTests(context: Context, rows: readonly TestRow[], teste
 async function runTest(
   { app, actor, signal: left }: Context,
   row: TestRow,
-  target: Target | undefined,
+  target: TestTarget | undefined,
   { server, writes, problemOf }: Tested,
   sources: FrozenSources,
   signal: AbortSignal,
@@ -116,7 +116,7 @@ async function runTest(
 }
 
 /** Why a statement that writes is not run, as a sentence; null: it can be rolled back, or only reads. */
-async function whyNot(target: Target, writes: boolean, sources: FrozenSources): Promise<string | null> {
+async function whyNot(target: TestTarget, writes: boolean, sources: FrozenSources): Promise<string | null> {
   if (target.kind !== 'tool' || target.entity.mode !== 'write') return null;
   if (!writes) return WRITERS_ONLY;
   const { statement } = target.entity;
@@ -133,13 +133,17 @@ async function whyNot(target: Target, writes: boolean, sources: FrozenSources): 
 }
 
 /** The definitions that tests name, by id; absent: it is not served. */
-async function targetsOf(app: Platform, owners: readonly TestOwner[], { leaves, texts }: Tested): Promise<Map<string, Target>> {
+async function targetsOf(
+  app: Platform,
+  owners: readonly TestOwner[],
+  { leaves, texts }: Tested,
+): Promise<Map<string, TestTarget>> {
   const wanted = new Map(owners.map((owner) => [owner.id, owner.kind]));
-  const frozen = new Map<string, { readonly kind: TestedKind; readonly entity: Target['entity'] }>();
+  const frozen = new Map<string, { readonly kind: TestedKind; readonly entity: TestTarget['entity'] }>();
   const take = async (some: readonly Leaf[]) => {
     const read = await texts(some);
     for (const { kind, hash } of some) {
-      const entity = JSON.parse(read.get(hash) ?? '{}') as Target['entity'];
+      const entity = JSON.parse(read.get(hash) ?? '{}') as TestTarget['entity'];
       if (wanted.get(entity.id) === kind) frozen.set(entity.id, { kind, entity });
     }
   };
@@ -149,12 +153,12 @@ async function targetsOf(app: Platform, owners: readonly TestOwner[], { leaves, 
   const missing = new Set([...wanted].flatMap(([id, kind]) => (frozen.has(id) ? [] : [kind])));
   if (missing.size > 0) await take([...missing].flatMap((kind) => leavesOf(leaves, kind)));
   const connections = await connectionsOf(leaves, texts);
-  const targets = new Map<string, Target>();
+  const targets = new Map<string, TestTarget>();
   for (const [id, { kind, entity }] of frozen) {
-    if (kind === 'prompt') targets.set(id, { kind, entity } as Target);
+    if (kind === 'prompt') targets.set(id, { kind, entity } as TestTarget);
     else {
       const connection = connections.get((entity as { readonly connection_id: string }).connection_id);
-      if (connection !== undefined) targets.set(id, { kind, entity, connection } as Target);
+      if (connection !== undefined) targets.set(id, { kind, entity, connection } as TestTarget);
     }
   }
   return targets;

@@ -1,6 +1,6 @@
 import { and, eq, inArray, lt, sql } from 'drizzle-orm';
 import { KEPT_RESULTS, type TestResult } from '#core/contract/definitions/tests.ts';
-import { emitNotice } from '#core/records/events.ts';
+import { emitEvent } from '#core/records/events.ts';
 import type { Context } from '#core/context/context.ts';
 import type { Db } from '#core/store/store.ts';
 import { lastResults } from '#core/definitions/test-results.ts';
@@ -62,5 +62,5 @@ async function noticeFailed(context: Context, results: readonly TestResult[], ag
     name,
     owner: { kind: owner.kind, name: names.get(owner.id) ?? '' },
   }));
-  await emitNotice(app, 'test_failed', { against, by: actor?.name ?? 'system', failed: fresh.length, tests }, tx, actor);
+  await emitEvent(app, 'test_failed', { against, by: actor?.name ?? 'system', failed: fresh.length, tests }, tx, actor);
 }

@@ -7,7 +7,7 @@ import type { Db } from '#core/store/store.ts';
 import { createEntity } from '../entity.ts';
 import { guardDraft } from '#core/records/prompt-guard.ts';
 import { refuseFaults } from '../prompts.ts';
-import { createNoun } from '#core/definitions/entity-store.ts';
+import { createEntityStore } from '#core/definitions/entity-store.ts';
 import type { RowOf } from '#core/store/entity-table.ts';
 import { toDraft } from '#core/records/versioned.ts';
 import { membersOf, missingIds, visibleTo } from './members.ts';
@@ -110,7 +110,7 @@ const adminOnly = (field: string, message: string): AppError =>
 /** While there is no toolset, people have everything: a token does not bring that about. */
 async function removeToolset(context: Context, tx: Db, id: string): Promise<unknown> {
   const { toolsets } = context.app.store.tables;
-  const noun = createNoun('toolset');
+  const noun = createEntityStore('toolset');
   // Two that are deleted at once must not each count the other.
   await writeAlone(context.app.store, tx);
   if (!isPerson(context.actor) && (await noun.get(context, id, tx)).enabled) {

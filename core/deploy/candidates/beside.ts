@@ -3,7 +3,7 @@ import type { WithHosts } from '#core/hosts/host-registry.ts';
 import { afterCommit } from '#core/platform/after-commit.ts';
 import { signal } from '#core/platform/signals.ts';
 import { canonical, checksum } from '#snapshots/format/canonical.ts';
-import type { BesideNews, HostEvent } from '#core/contract/deploy/control.ts';
+import type { SideSnapshotsEvent, HostEvent } from '#core/contract/deploy/control.ts';
 import { readsOnly } from './issuer.ts';
 import { runningCanary } from '#core/versions/running-canary.ts';
 import { candidateHeads } from '#core/versions/stored-candidates.ts';
@@ -12,7 +12,7 @@ import { candidateHeads } from '#core/versions/stored-candidates.ts';
 export const besideRequest = (revision: string): string => `beside:${revision}`;
 
 /** What hosts hold beside the live version now. */
-export async function besideNews(app: Platform): Promise<BesideNews> {
+export async function besideNews(app: Platform): Promise<SideSnapshotsEvent> {
   const row = await runningCanary(app);
   // What is stored for a replay alone, hosts ask for by its name.
   const heads = (await candidateHeads(app)).filter(({ id, digest }) => digest !== null || id === row?.candidate_id);

@@ -15,16 +15,16 @@ import { inShare } from '#core/platform/in-share.ts';
 import { authorOf, isPerson } from '#core/context/roles.ts';
 import type { GateName } from '#core/contract/settings/deploy-gates.ts';
 import { recordVersion } from '#core/records/history.ts';
-import { emitNotice } from '#core/records/events.ts';
+import { emitEvent } from '#core/records/events.ts';
 import type { Context, Handlers } from '#core/context/context.ts';
 import { pruneChanges } from '#core/store/journal.ts';
 import type { Db } from '#core/store/store.ts';
 import { readDeployment, writeDeployment } from '#core/versions/deployment.ts';
 import { statusOf } from '#core/deploy/status.ts';
-import { deploy, inSwitch, refuseOther, refuseOvertaken, rehearse } from '#core/deploy/deploys.ts';
-import { inTurn } from '#core/deploy/turns.ts';
+import { deploy, inSwitch, requireChecksum, refuseOvertaken, rehearse } from '#core/deploy/deploys.ts';
+import { exclusively } from '#core/deploy/turns.ts';
 import { keptDetail } from '../gates/gate.ts';
-import { runGates, said } from '../gates/gate.ts';
+import { runGates, allowedBy } from '../gates/gate.ts';
 import { GATES, REHEARSED } from '../gates/index.ts';
 import { elapsed, publish } from '../publish.ts';
 import { textsIn } from '#core/versions/stored-snapshots.ts';
@@ -52,14 +52,14 @@ export const canaryHandlers: Pick<Handlers<DeployApp>, 'deploy.run' | 'deploy.pr
     if (dry_run) return candidate === undefined ? rehearse(context, wanted) : rehearseCandidate(context, candidate, wanted);
     const asked = await readDeployment(app);
     return waitingOnce(context, () =>
-      inTurn(app, () => {
+      exclusively(app, () => {
         if (canary !== undefined) return start(context, candidate ?? null, canary, wanted);
         return candidate === undefined ? deploy(context, wanted, asked) : deployCandidate(context, candidate, wanted);
       }),
     );
   },
   'deploy.promote': (context, { canary, note, allow }) =>
-    inTurn(context.app, async () => {
+    exclusively(context.app, async () => {
       const row = await requireRunning(context.app, canary);
       const reason = `Promoted by ${context.actor?.name ?? 'system'}.`;
       return promote(context, row, { note: note ?? row.note, allow, reason });
@@ -83,7 +83,7 @@ async function waitingOnce<T>({ app, actor }: Context<WithSources & WithDeployLo
   return inShare(app.waiting_deploys, actor.id, { most: MOST_OF_A_TOKEN, sentence }, work);
 }
 
-type Wanted = Pick<Input<'deploy.run'>, 'note' | 'allow' | 'checksum'>;
+type CanaryRequest = Pick<Input<'deploy.run'>, 'note' | 'allow' | 'checksum'>;
 
 /** @param read the canary that a person has seen: nobody ends another one unseen. */
 async function requireRunning(app: Platform, read: string | undefined): Promise<CanaryRow> {
@@ -105,7 +105,7 @@ async function refuseSecond(app: Platform, tx?: Db): Promise<void> {
 }
 
 /** Everything that must hold before a canary begins; nothing is stored here. @param candidate null: the working copy. */
-async function checkStart(context: Context<DeployApp>, candidate: string | null, wanted: Omit<Wanted, 'note'>) {
+async function checkStart(context: Context<DeployApp>, candidate: string | null, wanted: Omit<CanaryRequest, 'note'>) {
   await refuseSecond(context.app);
   const active = await servedNow(context.app);
   const checked =
@@ -123,7 +123,7 @@ async function rehearseCanary(
   context: Context<DeployApp>,
   candidate: string | null,
   plan: CanaryPlan,
-  { allow, checksum }: Wanted,
+  { allow, checksum }: CanaryRequest,
 ): Promise<Receipt> {
   const { app } = context;
   const started = performance.now();
@@ -145,7 +145,7 @@ async function start(
   context: Context<DeployApp>,
   candidate: string | null,
   plan: CanaryPlan,
-  { note, allow, checksum }: Wanted,
+  { note, allow, checksum }: CanaryRequest,
 ): Promise<Receipt> {
   const { app, actor } = context;
   const started = performance.now();
@@ -227,19 +227,19 @@ async function passGates(
   context: Context<DeployApp>,
   id: string,
   active: StoredSnapshot,
-  { allow, checksum }: Omit<Wanted, 'note'>,
+  { allow, checksum }: Omit<CanaryRequest, 'note'>,
   gates = REHEARSED,
 ) {
   const { app } = context;
   const snapshot = await readStored(app, id);
-  refuseOther(checksum, [snapshot.checksum]);
+  requireChecksum(checksum, [snapshot.checksum]);
   await refuseCandidate(context, active, snapshot);
   const passed = await runGates(gates, context, candidateOf(app, snapshot, active), active, allow);
   const { checksum: is, counts } = snapshot;
   return { id, checksum: is, counts, ...passed };
 }
 
-async function rehearseCandidate(context: Context<DeployApp>, id: string, wanted: Wanted): Promise<Receipt> {
+async function rehearseCandidate(context: Context<DeployApp>, id: string, wanted: CanaryRequest): Promise<Receipt> {
   const { app } = context;
   const started = performance.now();
   await refuseSecond(app);
@@ -258,14 +258,14 @@ async function rehearseCandidate(context: Context<DeployApp>, id: string, wanted
   };
 }
 
-async function deployCandidate(context: Context<DeployApp>, id: string, { note, ...wanted }: Wanted): Promise<Receipt> {
+async function deployCandidate(context: Context<DeployApp>, id: string, { note, ...wanted }: CanaryRequest): Promise<Receipt> {
   const { app } = context;
   await refuseSecond(app);
   const head = await find(app, id);
   return serve(context, id, { note: note ?? head.note, ...wanted }, null);
 }
 
-interface Promotion extends Wanted {
+interface Promotion extends CanaryRequest {
   readonly reason: string;
 }
 
@@ -277,7 +277,7 @@ async function promote(context: Context<DeployApp>, row: CanaryRow, { note, allo
 async function serve(
   context: Context<DeployApp>,
   id: string,
-  { note, ...wanted }: Wanted,
+  { note, ...wanted }: CanaryRequest,
   end: { readonly row: CanaryRow; readonly reason: string } | null,
 ): Promise<Receipt> {
   const { app } = context;
@@ -319,9 +319,9 @@ async function storeServed(
     const { version } = stored;
     if (changed) {
       await writeDeployment(app, tx, { desired: 'running', active_version: version, deployed_at, last_error: null });
-      const after = { version, checksum, note, candidate: id, ...(end && { canary: end.row.id }), ...said(allowed) };
+      const after = { version, checksum, note, candidate: id, ...(end && { canary: end.row.id }), ...allowedBy(allowed) };
       await recordVersion(tx, context, version, { action: 'deploy', before: null, after });
-      await emitNotice(app, 'deploy', { version, checksum, note, by: by.name }, tx, actor);
+      await emitEvent(app, 'deploy', { version, checksum, note, by: by.name }, tx, actor);
       await pruneChanges(app.store, tx);
     }
     if (end !== null) await endCanary(context, tx, end.row, { status: 'promoted', reason: end.reason, version });
@@ -359,7 +359,7 @@ export async function watchCanary(app: DeployApp): Promise<void> {
   const first = await verdictOf(app);
   if (first === null) return;
   // A limit that was passed waits for no deploy.
-  const turn = first.fault === null ? inTurn : inSwitch;
+  const turn = first.fault === null ? exclusively : inSwitch;
   await turn(app, async () => {
     // Another server may have been first.
     const verdict = await verdictOf(app);

@@ -13,13 +13,13 @@ import { AppError } from '#core/errors.ts';
 import { authorOf } from '#core/context/roles.ts';
 import { digestOf, randomToken, shownPrefix } from '#core/lib/random-token.ts';
 import { recordHistory } from '#core/records/history.ts';
-import type { Call, Context, Handlers } from '#core/context/context.ts';
+import type { RequestContext, Context, Handlers } from '#core/context/context.ts';
 import { activeSnapshot, readDeployment } from '#core/versions/deployment.ts';
-import { checksumsOf, countsOf, refuseOther, toCandidate } from '#core/deploy/deploys.ts';
-import { inTurn } from '#core/deploy/turns.ts';
-import { runGates, said } from '../gates/gate.ts';
+import { checksumsOf, countsOf, requireChecksum, toCandidate } from '#core/deploy/deploys.ts';
+import { exclusively } from '#core/deploy/turns.ts';
+import { runGates, allowedBy } from '../gates/gate.ts';
 import { REHEARSED } from '../gates/index.ts';
-import { prepare, type Prepared } from '../prepare.ts';
+import { prepare, type PreparedCopy } from '../prepare.ts';
 import { mcpUrl } from '#core/settings/public-urls.ts';
 import type { StoredSnapshot } from '#core/versions/stored-snapshots.ts';
 import { publishBeside } from './beside.ts';
@@ -35,13 +35,13 @@ import {
 
 const TOKEN_PREFIX = 'svc_cand_';
 /** Nobody asked for it. */
-const BY_ITSELF: Call = { actor: null, ip: null, user_agent: null, request_id: 'candidates' };
+const BY_ITSELF: RequestContext = { actor: null, ip: null, user_agent: null, request_id: 'candidates' };
 const HOUR_MS = 3_600_000;
 /** How often those that have expired are looked for; hosts keep to the time by themselves. */
 const LOOK_MS = 10_000;
 
 export const candidateHandlers: Pick<Handlers<DeployApp>, Extract<keyof Handlers<DeployApp>, `candidates.${string}`>> = {
-  'candidates.create': (context, wanted) => inTurn(context.app, () => create(context, wanted)),
+  'candidates.create': (context, wanted) => exclusively(context.app, () => create(context, wanted)),
   'candidates.list': async ({ app }) => {
     const url = await urlFor(app);
     const items = (await shown(app)).map((head) => toRecord(url, head));
@@ -49,7 +49,7 @@ export const candidateHandlers: Pick<Handlers<DeployApp>, Extract<keyof Handlers
   },
   'candidates.get': async ({ app }, { id }) => toRecord(await urlFor(app), await find(app, id)),
   'candidates.delete': (context, { id }) =>
-    inTurn(context.app, async () => {
+    exclusively(context.app, async () => {
       const head = await find(context.app, id);
       if ((await runningCanary(context.app))?.candidate_id === id) {
         throw new AppError('conflict', 'The running canary serves this candidate. Promote or abort it first.');
@@ -98,7 +98,7 @@ export async function servedNow(app: Platform & WithSnapshots): Promise<StoredSn
 
 /** The working copy that passed the gates, before it is stored. */
 export interface CheckedCopy {
-  readonly prepared: Prepared;
+  readonly prepared: PreparedCopy;
   readonly checksum: string;
   readonly counts: Counts;
   readonly warnings: readonly string[];
@@ -113,7 +113,7 @@ export async function checkWorkingCopy(
 ): Promise<CheckedCopy> {
   const { app } = context;
   const prepared = await prepare(app);
-  refuseOther(checksum, checksumsOf(prepared));
+  requireChecksum(checksum, checksumsOf(prepared));
   const passed = await runGates(REHEARSED, context, toCandidate(app, prepared, active), active, allow);
   return { prepared, checksum: prepared.tree.checksum, counts: countsOf(prepared.tree), ...passed };
 }
@@ -142,7 +142,7 @@ export async function storeChecked(
   await app.store.write(async (tx) => {
     await storeCandidate(app, tx, row, tree, prepared.textOf);
     if (token === null) return;
-    const after = { candidate: id, checksum: tree.checksum, expires_at, note, ...said(allowed) };
+    const after = { candidate: id, checksum: tree.checksum, expires_at, note, ...allowedBy(allowed) };
     await recordHistory(tx, context, { ...named(id), before: null, after });
   });
   return { ...row, checksum: tree.checksum };
@@ -167,7 +167,7 @@ async function remove(
 export function keepExpiringCandidates(app: WithSources & WithDeployLock & WithHosts & WithSnapshots): () => void {
   const work = async (): Promise<void> => {
     if ((await ended(app)).length === 0) return;
-    await inTurn(app, async () => {
+    await exclusively(app, async () => {
       if (await removeExpired(app)) await publishBeside(app);
     });
   };

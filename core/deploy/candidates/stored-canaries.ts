@@ -9,7 +9,7 @@ import { recordHistory } from '#core/records/history.ts';
 import type { Context } from '#core/context/context.ts';
 import type { Db } from '#core/store/store.ts';
 import { AppError } from '#core/errors.ts';
-import { emitNotice } from '#core/records/events.ts';
+import { emitEvent } from '#core/records/events.ts';
 import { removeCandidate } from '#core/versions/stored-candidates.ts';
 
 /** Canaries that are remembered. */
@@ -75,7 +75,7 @@ export async function endCanary(
   if (end.status === 'aborted') {
     const { live, canary } = await sidesOf(app, row.id, tx);
     const by = context.actor?.name ?? 'system';
-    await emitNotice(
+    await emitEvent(
       app,
       'canary_aborted',
       { canary: row.id, reason: end.reason, by, sides: { live, canary } },

@@ -15,9 +15,9 @@ import type { Leaf } from '#snapshots/format/tree.ts';
 import { columnDifferences, schemaDifferences } from './columns.ts';
 import { createSlices, pagesOf } from '#core/lib/slices.ts';
 
-type Turn = () => Promise<void>;
+type YieldTurn = () => Promise<void>;
 type Texts = (leaves: readonly Leaf[]) => Promise<ReadonlyMap<string, string>>;
-type Found = Omit<Drifted, 'since'>;
+type DriftFinding = Omit<Drifted, 'since'>;
 type Unchecked = { connection_id: string; connection_name: string; reason: string };
 interface Statement {
   readonly kind: 'tool' | 'resource';
@@ -26,12 +26,12 @@ interface Statement {
 }
 
 /** The schema of its database under which a statement was as it had been frozen. */
-interface Asked {
+interface VerifiedSchema {
   readonly connection_id: string;
   readonly mark: string;
 }
 /** By the hash of what was frozen: what fitted is not asked about again while the schema is the same. */
-export type AskedStatements = Map<string, Asked>;
+export type VerifiedStatements = Map<string, VerifiedSchema>;
 
 /** Statements that are described together: a snapshot may hold 10,000. */
 const AT_ONCE = 100;
@@ -46,11 +46,11 @@ export async function driftOf(
   some: readonly Leaf[],
   all: readonly Leaf[],
   texts: Texts,
-  known: AskedStatements = new Map(),
+  known: VerifiedStatements = new Map(),
   turn = createSlices(),
-): Promise<{ found: Found[]; unchecked: Unchecked[] }> {
+): Promise<{ found: DriftFinding[]; unchecked: Unchecked[] }> {
   const connections = await connectionsIn(app, all, texts);
-  const found: Found[] = [];
+  const found: DriftFinding[] = [];
   const unchecked = new Map<string, Unchecked>();
   const wanted: Leaf[] = [];
   for (const leaf of some) {
@@ -105,7 +105,7 @@ async function connectionsIn(app: WithSources, leaves: readonly Leaf[], texts: T
   return new Map(found);
 }
 
-async function statementsIn(leaves: readonly Leaf[], texts: Texts, turn: Turn): Promise<Statement[]> {
+async function statementsIn(leaves: readonly Leaf[], texts: Texts, turn: YieldTurn): Promise<Statement[]> {
   const read = await texts(leaves);
   const statements: Statement[] = [];
   for (const { kind, hash } of leaves) {
@@ -124,8 +124,8 @@ async function compared(
   row: ConnectionRow,
   list: readonly Statement[],
   failed: boolean,
-  turn: Turn,
-): Promise<(Omit<Found, 'connection_name'> | null)[] | string | null> {
+  turn: YieldTurn,
+): Promise<(Omit<DriftFinding, 'connection_name'> | null)[] | string | null> {
   if (failed) return null;
   const described = await describeWhole(
     app,
@@ -140,7 +140,7 @@ async function compared(
     app,
     list.map(({ frozen }) => frozen.id),
   );
-  const answer: (Omit<Found, 'connection_name'> | null)[] = [];
+  const answer: (Omit<DriftFinding, 'connection_name'> | null)[] = [];
   for (const [n, { kind, frozen }] of list.entries()) {
     await turn();
     const { id, name, connection_id } = frozen;
@@ -170,5 +170,5 @@ function differencesOf(
 }
 
 export interface WithAskedStatements {
-  asked_statements: { readonly since: number; readonly asked: AskedStatements };
+  asked_statements: { readonly since: number; readonly asked: VerifiedStatements };
 }

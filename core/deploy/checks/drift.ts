@@ -8,13 +8,13 @@ import { runEvery } from '#core/platform/run-every.ts';
 import { type Drift, DRIFT_WARNING, type Drifted } from '#core/contract/deploy/drift.ts';
 import { readSettings } from '#core/settings/settings.ts';
 import { createRests } from '#core/lib/slices.ts';
-import { emitNotice } from '#core/records/events.ts';
+import { emitEvent } from '#core/records/events.ts';
 import type { Handlers } from '#core/context/context.ts';
 import { readMeta, writeMeta } from '#core/store/meta.ts';
 import type { Db } from '#core/store/store.ts';
 import { readDeployment } from '#core/versions/deployment.ts';
 import { readSnapshot, textsOf } from '#core/versions/stored-snapshots.ts';
-import { type AskedStatements, driftOf } from './describe-again.ts';
+import { type VerifiedStatements, driftOf } from './describe-again.ts';
 
 /** The row of `meta` that says what was found last. */
 const STATE = 'drift';
@@ -58,7 +58,7 @@ export function driftWarnings({ items, snapshot_version }: State, version: numbe
  * Describes every statement that is served again on its database. What could not be asked keeps what was known of it.
  * @param asked what needs not be asked again while its schema is the same.
  */
-async function checkDrift(app: WithSources & WithSnapshots, asked: AskedStatements = new Map()): Promise<State> {
+async function checkDrift(app: WithSources & WithSnapshots, asked: VerifiedStatements = new Map()): Promise<State> {
   const { active_version } = await readDeployment(app);
   const active = active_version === null ? null : await readSnapshot(app, active_version);
   const checked_at = app.clock().toISOString();
@@ -126,7 +126,7 @@ async function writeDrift(app: Platform, tx: Db, state: State, fresh: readonly D
   const definitions = fresh
     .slice(0, NAMED)
     .map(({ kind, name, connection_name, differences }) => ({ kind, name, connection: connection_name, differences }));
-  await emitNotice(app, 'drift', { version: state.snapshot_version, drifted: fresh.length, definitions }, tx);
+  await emitEvent(app, 'drift', { version: state.snapshot_version, drifted: fresh.length, definitions }, tx);
 }
 
 /** Checks when it is due, on one server at a time. @returns whether this one did. */

@@ -1,6 +1,6 @@
 import type { DeployApp } from '#core/deploy/app.ts';
 import type { Drifted } from '#core/contract/deploy/drift.ts';
-import type { Change } from '#core/contract/deploy/deploy.ts';
+import type { SnapshotChange } from '#core/contract/deploy/deploy.ts';
 import { DEPLOY_GATES, type GateName } from '#core/contract/settings/deploy-gates.ts';
 import { readSettings } from '#core/settings/settings.ts';
 import { AppError, type ErrorCode, type FieldError } from '#core/errors.ts';
@@ -24,7 +24,7 @@ export interface Candidate {
   /** The canonical texts of some leaves, by hash. */
   readonly texts: (leaves: readonly Leaf[]) => Promise<ReadonlyMap<string, string>>;
   /** What changes, a list after another. */
-  readonly changes: () => AsyncIterable<readonly Change[]> | Iterable<readonly Change[]>;
+  readonly changes: () => AsyncIterable<readonly SnapshotChange[]> | Iterable<readonly SnapshotChange[]>;
   /** Definitions whose tables have changed since they were saved or frozen. */
   readonly drifted: () => Promise<readonly Pick<Drifted, 'kind' | 'name' | 'differences'>[]>;
 }
@@ -48,14 +48,14 @@ export interface DeployGate {
   run(context: Context<DeployApp>, candidate: Candidate, active: StoredSnapshot | null): Promise<readonly Finding[]>;
 }
 
-export interface Passed {
+export interface GateResult {
   readonly warnings: string[];
   /** Blocking gates with findings that were passed knowingly. */
   readonly allowed: readonly GateName[];
 }
 
 /** Passed gates as history names them; nothing when there are none. */
-export const said = (allowed: readonly GateName[]): { allowed?: readonly GateName[] } =>
+export const allowedBy = (allowed: readonly GateName[]): { allowed?: readonly GateName[] } =>
   allowed.length === 0 ? {} : { allowed };
 
 /** Several gates ask for the same. */
@@ -76,7 +76,7 @@ export async function runGates(
   candidate: Candidate,
   active: StoredSnapshot | null,
   allow: readonly GateName[],
-): Promise<Passed> {
+): Promise<GateResult> {
   refuseAllow(context.actor, allow);
   const { deploy_gates } = (await readSettings(context.app)).settings;
   const warnings = new Set<string>();

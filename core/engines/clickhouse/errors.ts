@@ -75,7 +75,7 @@ export function toClickhouseError(body: string, asked: { readonly text: string; 
 }
 
 /** The server counts in what was sent, which is not what the author wrote. */
-function syntaxOf(sentence: string, position: number | undefined, { text, before }: Asked): string {
+function syntaxOf(sentence: string, position: number | undefined, { text, before }: SentText): string {
   const rest = /failed at position \d+ *(?:\([^)]*\))?(?: *\(line \d+, col \d+\))?:? *([\s\S]*)$/.exec(sentence)?.[1];
   if (rest === undefined || position === undefined) return sentence;
   // DESCRIBE puts the statement into brackets.
@@ -84,10 +84,10 @@ function syntaxOf(sentence: string, position: number | undefined, { text, before
   return `Syntax error near '${own.slice(position, position + 40).split('\n')[0]}'`;
 }
 
-type Asked = { readonly text: string; readonly before: number };
+type SentText = { readonly text: string; readonly before: number };
 
 /** It counts bytes, from one. */
-function positionIn(sentence: string, { text, before }: Asked): number | undefined {
+function positionIn(sentence: string, { text, before }: SentText): number | undefined {
   const found = /position (\d+)/.exec(sentence)?.[1];
   if (found === undefined) return undefined;
   const bytes = Buffer.from(text);
@@ -95,7 +95,7 @@ function positionIn(sentence: string, { text, before }: Asked): number | undefin
 }
 
 /** Other faults name what they are about: its place is known when it stands in the text once. */
-function placeOf(sentence: string, { text, before }: Asked): number | undefined {
+function placeOf(sentence: string, { text, before }: SentText): number | undefined {
   const name = /(?:[Uu]nknown|[Mm]issing|There is no|doesn't exist|Function with name)[^`']*[`']([^`']+)[`']/.exec(sentence)?.[1];
   if (name === undefined) return undefined;
   const place = text.indexOf(name);

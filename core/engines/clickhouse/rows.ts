@@ -7,7 +7,7 @@ import { toClickhouseError } from './errors.ts';
 import { parseType } from './types.ts';
 import { type Decoder, decoderOf } from './values.ts';
 
-export interface Asked {
+export interface SentStatement {
   readonly text: string;
   /** Bytes of ours before the author's own text. */
   readonly before: number;
@@ -29,7 +29,7 @@ const TAIL_LINES = 10_000;
  */
 export async function takeRows(
   response: Response,
-  asked: Asked,
+  asked: SentStatement,
   { max_rows, max_bytes }: { readonly max_rows: number; readonly max_bytes: number },
 ): Promise<QueryResult> {
   if (!response.ok) throw toClickhouseError(await boundedText(response, FAULT_CHARACTERS).catch(() => ''), asked);

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { invalidField } from '#core/errors.ts';
-import { resolvePlace } from '../shared/files/place.ts';
+import { resolveFile } from '../shared/files/place.ts';
 import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
 import type { DialPolicy } from '#core/engines/shared/source.ts';
 
@@ -12,7 +12,7 @@ export interface DuckdbTarget {
 
 /** An existing `.duckdb` file or a folder. Throws as `resolvePlace` does. */
 export function resolveDuckdb(database: string, policy: DialPolicy): DuckdbTarget {
-  const { path, found } = resolvePlace(database, policy, 'folder or .duckdb file');
+  const { path, found } = resolveFile(database, policy, 'folder or .duckdb file');
   if (found.isDirectory() && !isDuckdbFile(path)) return { kind: 'folder', path };
   if (found.isFile() && isDuckdbFile(path)) return { kind: 'file', path };
   throw invalidField('database', 'The database must be a folder of files, or a file that ends in .duckdb.');

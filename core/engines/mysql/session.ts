@@ -71,7 +71,7 @@ export interface MysqlDescription {
   readonly origins: readonly (string | null)[];
 }
 
-interface Prepared {
+interface PreparedStatement {
   readonly columns: readonly MysqlField[];
 }
 
@@ -159,13 +159,13 @@ export async function openMysqlSession(
     settings = wanted;
   }
 
-  function prepare(text: string): Promise<Prepared> {
+  function prepare(text: string): Promise<PreparedStatement> {
     allowOwn();
     return new Promise((resolve, reject) => {
       const options = { sql: text, rowsAsArray: true } as unknown as string;
       connection.prepare(options, (error, statement) => {
         if (error) reject(toStatementError(error, text));
-        else resolve(statement as unknown as Prepared);
+        else resolve(statement as unknown as PreparedStatement);
       });
     });
   }

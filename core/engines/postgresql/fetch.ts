@@ -1,5 +1,5 @@
 import { AppError } from '#core/errors.ts';
-import { FLOODED, type Kind } from '#core/lib/postgres/exchange.ts';
+import { FLOODED, type ExchangeKind } from '#core/lib/postgres/exchange.ts';
 import type { Line } from '#core/lib/postgres/line.ts';
 import {
   bindMessage,
@@ -20,7 +20,7 @@ import { toBound, withoutZone } from './values.ts';
 import type { BoundStatement } from '#core/lib/sql/result.ts';
 
 /** A statement that a session has prepared, and what the database said of it. */
-export interface Kept {
+export interface CachedStatement {
   readonly name: string;
   readonly oids: readonly number[];
   readonly columns: SourceColumns;
@@ -39,8 +39,8 @@ export async function prepare(
   line: Line,
   { text, declared = [] }: Pick<BoundStatement, 'text' | 'declared'>,
   name: string,
-  kind: Kind,
-): Promise<Kept> {
+  kind: ExchangeKind,
+): Promise<CachedStatement> {
   return { name, ...(await prepareText(line, text, declared.map(oidOf), name, kind)) };
 }
 
@@ -50,8 +50,8 @@ export async function prepareText(
   text: string,
   types: readonly number[],
   name = '',
-  kind: Kind = 'within',
-): Promise<Omit<Kept, 'name'>> {
+  kind: ExchangeKind = 'within',
+): Promise<Omit<CachedStatement, 'name'>> {
   let oids: readonly number[] = [];
   let columns: SourceColumns = [];
   const on = (message: Incoming) => {
@@ -73,15 +73,15 @@ export const askTypes = ({ text, declared = [] }: Pick<BoundStatement, 'text' | 
   Buffer.concat([parseMessage('', text, declared.map(oidOf)), describeMessages('')]);
 
 /** Whether a message answers `askTypes`, and not with the types that the session keeps. */
-export const isRetyping = (message: Incoming, oids: Kept['oids']): boolean =>
+export const isRetyping = (message: Incoming, oids: CachedStatement['oids']): boolean =>
   message.type === 't' && readOids(message).join() !== oids.join();
 
 /** Limits apply while rows come in: no more is held than what is answered, and about as many bytes on top. */
 export async function execute(
   line: Line,
-  kept: Kept,
+  kept: CachedStatement,
   statement: BoundStatement,
-  options: FetchOptions & { readonly kind: Kind; readonly settings?: Buffer | null; readonly asks_types?: boolean },
+  options: FetchOptions & { readonly kind: ExchangeKind; readonly settings?: Buffer | null; readonly asks_types?: boolean },
   memory: Memory,
 ): Promise<Fetched> {
   const { portal, mode, kind, max_rows, max_bytes, settings = null, asks_types = false } = options;
@@ -134,7 +134,7 @@ function nextStep(type: string, rows: RowSink): Buffer | null {
   return rows.truncated() ? closePortal : MORE;
 }
 
-export function valuesOf({ values, types }: BoundStatement, { oids }: Kept): (string | null)[] {
+export function valuesOf({ values, types }: BoundStatement, { oids }: CachedStatement): (string | null)[] {
   return values.map((value, i) => {
     const type = types[i] ?? 'string';
     const oid = oids[i] ?? 0;

@@ -2,7 +2,7 @@ import { AppError } from '#core/errors.ts';
 import { type Exchange, FLOODED } from '#core/lib/postgres/exchange.ts';
 import { type Incoming, readCount } from '#core/lib/postgres/reader.ts';
 import { isCode, LOST, translateError } from './errors.ts';
-import { enoughOf, isRetyping, type Kept } from './fetch.ts';
+import { enoughOf, isRetyping, type CachedStatement } from './fetch.ts';
 import { isRefusedValue, isStale, type ReadOnlyPipeline } from './read-only-pipeline.ts';
 import { type Memory, toResult, unknownTypes } from './plan.ts';
 import { openRows, type RowSink } from './rows.ts';
@@ -74,8 +74,8 @@ class PipelinedCall implements Exchange, PipelineSlot {
   readonly #statement: BoundStatement;
   readonly #answer = Promise.withResolvers<QueryResult | null>();
   #timeout_ms = 0;
-  #columns: Kept['columns'] = [];
-  #oids: Kept['oids'] = [];
+  #columns: CachedStatement['columns'] = [];
+  #oids: CachedStatement['oids'] = [];
   #changed = 0;
   #settled = false;
   /** Why it was stopped, while the database is asked to stop it. */

@@ -3,7 +3,7 @@ import type { Line } from '#core/lib/postgres/line.ts';
 import { bindAndExecute, simpleQuery } from '#core/lib/postgres/messages.ts';
 import { lastRow } from '#core/lib/postgres/reader.ts';
 import { isCode } from './errors.ts';
-import { askTypes, execute, type Kept, prepare, RETYPED, valuesOf } from './fetch.ts';
+import { askTypes, execute, type CachedStatement, prepare, RETYPED, valuesOf } from './fetch.ts';
 import type { Fetched, FetchOptions, Memory } from './plan.ts';
 import { isNarrowed } from './parameters/types.ts';
 import { keepSettings, sendSettings } from '#core/lib/postgres/settings.ts';
@@ -20,9 +20,9 @@ export interface ReadOnlyPipeline {
   /** One statement at a time. Rejects with the fields of the server's error, or with a code of the connection. */
   fetch(statement: BoundStatement, options: PipelineOptions, memory: Memory): Promise<Fetched>;
   /** The statement as this session keeps it; undefined when it was not prepared here. */
-  keeps(statement: BoundStatement): Kept | undefined;
+  keeps(statement: BoundStatement): CachedStatement | undefined;
   /** Sends a kept statement behind those that are on their way. They are answered in this order. */
-  send(kept: Kept, statement: BoundStatement, exchange: Exchange, session: SessionState | undefined): void;
+  send(kept: CachedStatement, statement: BoundStatement, exchange: Exchange, session: SessionState | undefined): void;
   /** Prepares the statement anew when it is needed again. */
   forget(statement: BoundStatement): void;
   is_first(exchange: Exchange): boolean;
@@ -51,19 +51,19 @@ const REFUSED_VALUES = ['22003', '22P02', '22007'];
 
 /** @param chains the server knows `rollback and chain`. @param names of what each statement is told of its caller. */
 export function openReadOnlyPipeline(line: Line, chains: boolean, names: readonly string[]): ReadOnlyPipeline {
-  const statements = new Map<string, Kept>();
+  const statements = new Map<string, CachedStatement>();
   let count = 0;
   line.prepareTransactions(chains, names.length === 0 ? undefined : keepSettings(names));
   const settingsFor = (session: SessionState | undefined): Buffer | null =>
     names.length === 0 ? null : sendSettings(settingValues(names, session));
 
-  async function keep(statement: BoundStatement): Promise<Kept> {
+  async function keep(statement: BoundStatement): Promise<CachedStatement> {
     const kept = await prepare(line, statement, `s${++count}`, 'call');
     statements.set(keyOf(statement), kept);
     return kept;
   }
 
-  async function isRetyped(known: Kept, statement: BoundStatement): Promise<boolean> {
+  async function isRetyped(known: CachedStatement, statement: BoundStatement): Promise<boolean> {
     const { oids } = await prepare(line, statement, '', 'call');
     return oids.join() !== known.oids.join();
   }
@@ -73,7 +73,7 @@ export function openReadOnlyPipeline(line: Line, chains: boolean, names: readonl
       const known = statements.get(keyOf(statement));
       const settings = settingsFor(options.session);
       const kind = options.portal ? 'held' : 'call';
-      const run = (kept: Kept, asks_types = false) =>
+      const run = (kept: CachedStatement, asks_types = false) =>
         execute(line, kept, statement, { ...options, mode: 'fixed', kind, settings, asks_types }, memory);
       try {
         if (known === undefined) return await run(await keep(statement));

@@ -29,7 +29,7 @@ import type { DescribedText, RunOptions } from '#core/engines/shared/source.ts';
 import { STOP_GRACE, type StopSignal } from '../shared/stop.ts';
 import { within } from '../shared/deadline.ts';
 
-export interface Call {
+export interface StatementRun {
   readonly database: string;
   readonly memory: Memory;
   /** Its reason is the AppError to reject with. */
@@ -37,7 +37,7 @@ export interface Call {
 }
 
 type Limits = Pick<RunOptions, 'mode' | 'timeout_ms' | 'max_rows' | 'max_bytes' | 'rollback' | 'review' | 'session'>;
-type Recipe = (session: PostgresSession, statement: BoundStatement, limits: Limits, call: Call) => Promise<Fetched>;
+type Recipe = (session: PostgresSession, statement: BoundStatement, limits: Limits, call: StatementRun) => Promise<Fetched>;
 
 /** Statements that a session keeps prepared: one that has seen more texts is replaced. */
 const PREPARED_TEXTS = 500;
@@ -55,7 +55,7 @@ export async function runStatement(
   session: PostgresSession,
   statement: BoundStatement,
   limits: Limits,
-  call: Call,
+  call: StatementRun,
 ): Promise<Fetched> {
   const began = performance.now();
   try {
@@ -72,7 +72,12 @@ export async function runStatement(
 }
 
 /** One round trip: a transaction that is rolled back, a statement that stays prepared. */
-async function runFixed(session: PostgresSession, statement: BoundStatement, limits: Limits, call: Call): Promise<Fetched> {
+async function runFixed(
+  session: PostgresSession,
+  statement: BoundStatement,
+  limits: Limits,
+  call: StatementRun,
+): Promise<Fetched> {
   const { text } = statement;
   const { large, latencies } = call.memory;
   const { pipeline } = session;
@@ -94,7 +99,7 @@ export async function askInside(
   session: PostgresSession,
   text: string,
   max_bytes: number,
-  { database, signal }: Call,
+  { database, signal }: StatementRun,
 ): Promise<string> {
   const { pipeline } = session;
   if (pipeline === null) {
@@ -117,7 +122,12 @@ export async function askInside(
  * The full read-only recipe (runtime.md section 3): the first SELECT takes a snapshot, after which the transaction cannot be
  * made writable; the extended protocol takes one statement; the end is always a rollback and a reset of the session.
  */
-async function runRead(session: PostgresSession, statement: BoundStatement, limits: Limits, call: Call): Promise<Fetched> {
+async function runRead(
+  session: PostgresSession,
+  statement: BoundStatement,
+  limits: Limits,
+  call: StatementRun,
+): Promise<Fetched> {
   refuseTwoPhase(statement.text);
   try {
     return await stoppable(session, call.signal, async () => {
@@ -129,7 +139,12 @@ async function runRead(session: PostgresSession, statement: BoundStatement, limi
   }
 }
 
-async function runWrite(session: PostgresSession, statement: BoundStatement, limits: Limits, call: Call): Promise<Fetched> {
+async function runWrite(
+  session: PostgresSession,
+  statement: BoundStatement,
+  limits: Limits,
+  call: StatementRun,
+): Promise<Fetched> {
   const { review, rollback = false } = limits;
   refuseTwoPhase(statement.text);
   let fetched: Fetched;
@@ -264,7 +279,7 @@ function stoppable<Result>(session: PostgresSession, signal: StopSignal, work: (
 export async function describeStatements(
   session: PostgresSession,
   statements: readonly DescribedText[],
-  { database, signal }: Call,
+  { database, signal }: StatementRun,
 ): Promise<(Described | AppError)[]> {
   const prepareWith = async (text: string, oids: readonly number[]) => prepareText(session.line, text, oids);
   const describeOne = (statement: DescribedText): Promise<Described | AppError> =>

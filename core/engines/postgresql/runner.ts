@@ -10,7 +10,7 @@ import { type StopSignal, toAbortSignal } from '../shared/stop.ts';
 import { createTimeouts, type Timeouts } from '../shared/timeouts.ts';
 import { isCode, LOST } from './errors.ts';
 import { createLargeTexts, learnTypes, type Memory, type SourceColumns, toResult, typesQuestion, unknownTypes } from './plan.ts';
-import { type Call, runStatement } from './run.ts';
+import { type StatementRun, runStatement } from './run.ts';
 import { openPostgresSession, type PostgresSession } from './session.ts';
 
 const IDLE_MS = 60_000;
@@ -30,7 +30,7 @@ export interface PostgresRunner {
   readonly using: <Result>(
     mode: SessionMode,
     options: Pick<RunOptions, 'timeout_ms' | 'signal'>,
-    work: (session: PostgresSession, call: Call) => Promise<Result>,
+    work: (session: PostgresSession, call: StatementRun) => Promise<Result>,
   ) => Promise<Result>;
   /** Null: the session for fixed statements is not read-only. @param left_ms what is left of the call's time. */
   readonly run: (statement: BoundStatement, options: RunOptions, left_ms?: number) => Promise<QueryResult | null>;
@@ -70,10 +70,10 @@ export function createPostgresRunner(
   async function using<Result>(
     mode: SessionMode,
     options: Pick<RunOptions, 'timeout_ms' | 'signal'>,
-    work: (session: PostgresSession, call: Call) => Promise<Result>,
+    work: (session: PostgresSession, call: StatementRun) => Promise<Result>,
   ): Promise<Result> {
     const deadline = openLightDeadline(timeouts, options.timeout_ms, options.signal);
-    const call: Call = { database: settings.database, memory, signal: deadline.signal };
+    const call: StatementRun = { database: settings.database, memory, signal: deadline.signal };
     try {
       // Sessions often die together.
       for (let left = settings.pool_size; ; left--) {

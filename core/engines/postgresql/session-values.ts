@@ -1,10 +1,10 @@
 import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
 import type { SessionState } from '#core/engines/shared/source.ts';
 
-type Told = Pick<ConnectionSettings, 'session_values' | 'session_role'>;
+type SessionSettings = Pick<ConnectionSettings, 'session_values' | 'session_role'>;
 
 /** The settings that every statement of a connection has of its caller; the role is the last of them. */
-export const settingNames = ({ session_values = [], session_role = null }: Told): readonly string[] => [
+export const settingNames = ({ session_values = [], session_role = null }: SessionSettings): readonly string[] => [
   ...session_values.map(({ name }) => name),
   ...(session_role === null ? [] : [ROLE]),
 ];

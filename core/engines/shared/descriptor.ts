@@ -25,7 +25,9 @@ export interface EngineLabel {
 }
 
 /** What can be said of a connection before anything is dialled; a sealed password was looked at when it came. */
-export type Target = Pick<ConnectionSettings, 'db_type' | 'host' | 'port' | 'database'> & { readonly password?: unknown };
+export type ConnectionDetails = Pick<ConnectionSettings, 'db_type' | 'host' | 'port' | 'database'> & {
+  readonly password?: unknown;
+};
 
 /** How a generated project connects a database of the engine. */
 export interface ProjectPart {
@@ -101,7 +103,7 @@ export interface EngineDescriptor {
   /** Whether a connection that names no user may still need its password. */
   readonly token: boolean;
   /** Throws `invalid` with the field when a connection cannot be stored like this. */
-  readonly check: (target: Target, policy: DialPolicy) => Promise<void>;
+  readonly check: (target: ConnectionDetails, policy: DialPolicy) => Promise<void>;
   readonly open: () => Promise<OpenSource>;
   /** Whether the optional package that it needs is there. Absent: it needs none. */
   readonly isInstalled?: () => Promise<boolean>;

@@ -16,7 +16,7 @@ export interface ResolvedAddress {
 export type Resolve = (host: string) => Promise<readonly ResolvedAddress[]>;
 
 /** A checked target: what is dialled is one of `addresses`, never the name again (a name can change its mind). */
-export interface Target {
+export interface DialTarget {
   readonly host: string;
   readonly port: number;
   readonly address: string;
@@ -41,7 +41,7 @@ export async function resolveTarget(
   policy: DialPolicy,
   database?: string,
   resolve: Resolve = systemResolve,
-): Promise<Target> {
+): Promise<DialTarget> {
   const name = host.replace(/^\[(.*)\]$/, '$1');
   // No address at all, so nothing that is forbidden: a malformed one is a matter of its field alone.
   if (!isHost(name)) throw badHost(name);
@@ -65,7 +65,7 @@ export async function resolveTarget(
 }
 
 /** Connects to the first of the checked addresses that answers, within 10 s altogether. */
-export async function dialSocket(target: Target, signal?: AbortSignal, timeout_ms = CONNECT_MS): Promise<net.Socket> {
+export async function dialSocket(target: DialTarget, signal?: AbortSignal, timeout_ms = CONNECT_MS): Promise<net.Socket> {
   const ends = AbortSignal.any([AbortSignal.timeout(timeout_ms), ...(signal ? [signal] : [])]);
   let failure: unknown;
   for (const { address } of target.addresses) {
@@ -182,7 +182,7 @@ function codeOf(error: unknown): string {
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
 }
 
-function unreachable(target: Target, cause: unknown): AppError {
+function unreachable(target: DialTarget, cause: unknown): AppError {
   const place = `${target.host}, port ${target.port}`;
   const code = codeOf(cause);
   const [reason, detail] =

@@ -1,10 +1,10 @@
 import { invalidField } from '#core/errors.ts';
-import { resolvePlace } from '../shared/files/place.ts';
+import { resolveFile } from '../shared/files/place.ts';
 import type { DialPolicy } from '../shared/source.ts';
 
 /** The real path of the SQLite file that `database` names. Throws as `resolvePlace` does. */
 export function resolveSqliteFile(database: string, policy: DialPolicy): string {
-  const { path, found } = resolvePlace(database, policy, 'SQLite file');
+  const { path, found } = resolveFile(database, policy, 'SQLite file');
   if (!found.isFile()) throw invalidField('database', 'The SQLite database must be a regular file.');
   return path;
 }

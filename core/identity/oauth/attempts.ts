@@ -9,7 +9,7 @@ import type { Handlers } from '#core/context/context.ts';
 import { keepNewest, readPage } from '#core/store/pages.ts';
 import { clientName } from './clients/client-name.ts';
 
-export interface Attempt {
+export interface AuthorizationAttempt {
   /** As far as it is known; a stranger may have written it. */
   readonly client?: string | null;
   readonly client_id: string;
@@ -24,7 +24,10 @@ const KEPT = 500;
 const NOTED_A_MINUTE = 30;
 
 /** Notes one step of a sign-in for the people who look why it fails. Never fails itself. */
-export async function noteAttempt(app: Platform, { client, client_id, step, reason, person = null, ip }: Attempt): Promise<void> {
+export async function noteAttempt(
+  app: Platform,
+  { client, client_id, step, reason, person = null, ip }: AuthorizationAttempt,
+): Promise<void> {
   const shown_id = clientName(client_id.slice(0, 300)) ?? '';
   const name = clientName(client) ?? shown_id;
   const { log } = app;

@@ -12,7 +12,7 @@ import { type Client, findClient } from './clients/clients.ts';
 import { makeRoom } from './fair-share.ts';
 import { issuerOf } from '#core/settings/public-urls.ts';
 import { prepareKeys } from './keys.ts';
-import { redirectMatches, targetOf } from './clients/redirects.ts';
+import { redirectMatches, redirectKindOf } from './clients/redirects.ts';
 import { resourceOf, signInRefusal } from './resources.ts';
 import { toScopes } from './scopes.ts';
 
@@ -134,7 +134,7 @@ async function faultOf(app: Platform, query: URLSearchParams): Promise<Fault | n
 }
 
 const isVouchedFor = ({ facts }: Client, redirect_uri: string): boolean =>
-  facts.kind === 'app' || facts.kind === 'known' || targetOf(redirect_uri) === 'loopback';
+  facts.kind === 'app' || facts.kind === 'known' || redirectKindOf(redirect_uri) === 'loopback';
 
 interface Answer {
   readonly state: string | null;

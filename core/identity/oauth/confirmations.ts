@@ -4,7 +4,7 @@ import type { Platform } from '#core/platform/platform.ts';
 import { eq } from 'drizzle-orm';
 import { onSignal, signal } from '#core/platform/signals.ts';
 import { createPageQuestions, type PageQuestion } from '#core/edge/confirmation-page.ts';
-import type { DecisionNews } from '#core/contract/deploy/control.ts';
+import type { DecisionEvent } from '#core/contract/deploy/control.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/context/context.ts';
 import type { GrantRow } from './grants.ts';
@@ -51,7 +51,7 @@ async function decide(
   if (count > 1) throw over();
   // Only keeps the page from being shown again.
   await app.kv.set(decidedKey(nonce), 'decided', KEPT_MS).catch(() => undefined);
-  const news: DecisionNews = { nonce, approved };
+  const news: DecisionEvent = { nonce, approved };
   tellHosts(app, news);
   await signal(app, 'decision', JSON.stringify(news));
   return {};
@@ -59,11 +59,11 @@ async function decide(
 
 /** Hands on to the hosts of this server what people decided at another one. */
 export const followDecisions = (app: Platform & WithDecisions & WithHosts): (() => void) =>
-  onSignal(app, 'decision', (text) => tellHosts(app, JSON.parse(text) as DecisionNews));
+  onSignal(app, 'decision', (text) => tellHosts(app, JSON.parse(text) as DecisionEvent));
 
-const toEvent = (data: DecisionNews) => ({ event: 'decision', data }) as const;
+const toEvent = (data: DecisionEvent) => ({ event: 'decision', data }) as const;
 
-function tellHosts(app: Platform & WithDecisions & WithHosts, news: DecisionNews): void {
+function tellHosts(app: Platform & WithDecisions & WithHosts, news: DecisionEvent): void {
   const { decisions, hosts, clock } = app;
   const now = clock().getTime();
   for (const [nonce, { until }] of decisions) if (until <= now) decisions.delete(nonce);
@@ -95,5 +95,5 @@ async function openQuestion(
 }
 
 export interface WithDecisions {
-  readonly decisions: Map<string, { readonly news: DecisionNews; readonly until: number }>;
+  readonly decisions: Map<string, { readonly news: DecisionEvent; readonly until: number }>;
 }

@@ -5,7 +5,7 @@ import { databaseTime } from '#core/platform/leases.ts';
 import { readRevision } from '#core/hosts/list-revisions.ts';
 import type { Db } from '#core/store/store.ts';
 import type { Schema } from '#core/store/schema.ts';
-import { CLOCKS_MS, expiredBefore, tellIdentity, touchIdentity } from './published.ts';
+import { CLOCKS_MS, expiredBefore, pushIdentity, touchIdentity } from './published.ts';
 
 /** Clocks of servers agree within this. Nothing is issued to who is gone, so what counts no more may end that much later. */
 const SKEW_MS = 60_000;
@@ -108,5 +108,5 @@ async function endNow(app: Platform, tx: Db, ids: readonly string[], latest: str
 /** `noteEnded` with a transaction of its own; every connected host has been told when it resolves. */
 export async function endGrants(app: Platform & WithHosts, target: EndedTarget): Promise<void> {
   await app.store.write((tx) => noteEnded(app, tx, target));
-  await tellIdentity(app);
+  await pushIdentity(app);
 }

@@ -12,7 +12,7 @@ import type { Schema } from '#core/store/schema.ts';
 import { isAdministrator } from '#core/context/roles.ts';
 import { noteEnded } from './ended.ts';
 import { usernamesOf } from './people.ts';
-import { tellIdentity } from './published.ts';
+import { pushIdentity } from './published.ts';
 
 export type GrantRow = Schema['oauth_grants']['$inferSelect'];
 
@@ -42,7 +42,7 @@ export const grantHandlers: Pick<Handlers<WithSources & WithHosts>, 'grants.list
       if (!(await removeGrant(app, tx, id))) return;
       await recordGrant(context, tx, 'delete', row, username);
     });
-    await tellIdentity(app);
+    await pushIdentity(app);
     return {};
   },
 };
@@ -79,7 +79,7 @@ export async function removeGrant(app: Platform, tx: Db, id: string): Promise<bo
 
 /** The same in a transaction of its own: somebody used a code or a refresh token twice. */
 export async function endStolen(app: Platform & WithHosts, id: string): Promise<void> {
-  if (await app.store.write((tx) => removeGrant(app, tx, id))) await tellIdentity(app);
+  if (await app.store.write((tx) => removeGrant(app, tx, id))) await pushIdentity(app);
 }
 
 /** Ends every grant of a client. Call `tellIdentity` after the commit. */

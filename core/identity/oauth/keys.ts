@@ -10,7 +10,7 @@ import type { Db } from '#core/store/store.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { ACCESS_TOKEN_ALGORITHM, type AccessTokenClaims } from '#core/edge/identity.ts';
 import { issuerOf } from '#core/settings/public-urls.ts';
-import { expiredBefore, tellIdentity, touchIdentity } from './published.ts';
+import { expiredBefore, pushIdentity, touchIdentity } from './published.ts';
 
 type KeyRow = Schema['signing_keys']['$inferSelect'];
 
@@ -79,7 +79,7 @@ export async function rotateKeys(app: Platform & WithHosts, { now = false, noteR
       return rotated || forgotten;
     });
   });
-  if (changed === true) await tellIdentity(app);
+  if (changed === true) await pushIdentity(app);
   return changed === true;
 }
 

@@ -7,7 +7,7 @@ import { runEvery } from '#core/platform/run-every.ts';
 import { signal } from '#core/platform/signals.ts';
 import type { HostEvent } from '#core/contract/deploy/control.ts';
 import { raiseRevision, readRevision } from '#core/hosts/list-revisions.ts';
-import { listName, TOLD_MS } from '#core/hosts/taken-lists.ts';
+import { listName, CONFIRM_TIMEOUT_MS } from '#core/hosts/taken-lists.ts';
 import type { Db } from '#core/store/store.ts';
 import type { EndedGrant, IdentityList } from '#core/contract/deploy/control.ts';
 import { LONGEST_TOKEN_MS } from '#core/edge/identity.ts';
@@ -64,10 +64,10 @@ export const publishIdentity = (app: Platform & WithHosts): Promise<void> =>
  * The hosts of every server. Called after a commit that touched it. What the API has answered holds on all that say what they take;
  * when they cannot be told now, `followIdentity` does it within half a second of the first read that succeeds.
  */
-export async function tellIdentity(app: Platform & WithHosts): Promise<void> {
+export async function pushIdentity(app: Platform & WithHosts): Promise<void> {
   await afterCommit(app, 'telling hosts whose access ended', async () => {
     const list = listName('identity', await readRevision(app, 'identity'));
-    await app.hosts.told(list, TOLD_MS, () => Promise.all([publishIdentity(app), signal(app, 'identity')]));
+    await app.hosts.told(list, CONFIRM_TIMEOUT_MS, () => Promise.all([publishIdentity(app), signal(app, 'identity')]));
   });
 }
 

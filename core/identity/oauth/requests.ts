@@ -12,7 +12,7 @@ import { noteAttempt } from './attempts.ts';
 import { codeAddress, errorAddress } from './authorize.ts';
 import { issuerOf } from '#core/settings/public-urls.ts';
 import { type Person, personOf } from './people.ts';
-import { hostOfTarget, targetOf } from './clients/redirects.ts';
+import { hostOfTarget, redirectKindOf } from './clients/redirects.ts';
 import { type Resource, resourceOf } from './resources.ts';
 import { namedScopes, scopesFor } from './scopes.ts';
 
@@ -129,7 +129,7 @@ async function waiting({ app, browser }: Context, id: string): Promise<RequestRo
  * scheme (RFC 8252, section 8.6): there, and for the endpoint that changes this server, a person is always asked.
  */
 const skipsConsent = ({ client, redirect_uri }: RequestRow, { kind }: Resource): boolean =>
-  client.trusted && kind !== 'agent' && targetOf(redirect_uri) === 'https';
+  client.trusted && kind !== 'agent' && redirectKindOf(redirect_uri) === 'https';
 
 async function requiredResource(app: Platform, { resource }: RequestRow): Promise<Resource> {
   const found = await resourceOf(app, resource);

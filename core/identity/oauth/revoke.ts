@@ -7,7 +7,7 @@ import { digestOf } from '#core/lib/random-token.ts';
 import type { Context } from '#core/context/context.ts';
 import { looksLikeAccessToken, verifiedClaims } from './bearer.ts';
 import { removeGrant } from './grants.ts';
-import { tellIdentity } from './published.ts';
+import { pushIdentity } from './published.ts';
 import { authenticated, UNKNOWN_CLIENT } from './tokens.ts';
 
 /** RFC 7009: either token of a grant ends it. @returns the refusal; null for every token, known or not. */
@@ -32,6 +32,6 @@ export async function revokeToken(
   if (grant_id === null) return null;
   const [grant] = await app.store.db.select().from(oauth_grants).where(eq(oauth_grants.id, grant_id));
   if (grant?.client_id !== client_id) return null;
-  if (await app.store.write((tx) => removeGrant(app, tx, grant.id))) await tellIdentity(app);
+  if (await app.store.write((tx) => removeGrant(app, tx, grant.id))) await pushIdentity(app);
   return null;
 }

@@ -22,7 +22,7 @@ import { issuerOf } from '#core/settings/public-urls.ts';
 import { signAccessToken } from './keys.ts';
 import { type Issued, issueTime } from './ended.ts';
 import { heldPerson, type Person } from './people.ts';
-import { tellIdentity } from './published.ts';
+import { pushIdentity } from './published.ts';
 import { noteRegistrationUse } from './clients/registrations.ts';
 import { resourceOf, signInRefusal } from './resources.ts';
 import { namedScopes, scopesFor, toScopes } from './scopes.ts';
@@ -83,7 +83,7 @@ export async function answerTokenRequest(
   return answer;
 }
 
-interface Step {
+interface GrantHandler {
   readonly name: 'token' | 'refresh';
   readonly answer: (
     context: Context<WithSources & WithHosts & WithSnapshots>,
@@ -91,7 +91,7 @@ interface Step {
     form: URLSearchParams,
   ) => Promise<TokenAnswer>;
 }
-const GRANTS: Readonly<Record<string, Step>> = {
+const GRANTS: Readonly<Record<string, GrantHandler>> = {
   authorization_code: { name: 'token', answer: byCode },
   refresh_token: { name: 'refresh', answer: byRefresh },
 };
@@ -179,7 +179,7 @@ async function byCode(
     return { full, person, refresh_token, ...issued };
   });
   if (stored === null) return BAD_CODE;
-  if (stored.full) await tellIdentity(app);
+  if (stored.full) await pushIdentity(app);
   await afterCommit(app, 'noting the use of a registration', () => noteRegistrationUse(app, grant.client_id));
   return issue(app, grant, stored, null);
 }

@@ -10,7 +10,7 @@ import type { ProviderRow } from './stored.ts';
 import { publicUrl } from '#core/settings/public-urls.ts';
 
 type CheckName = ProviderCheck['check'];
-type Outcome = Omit<ProviderCheck, 'check'>;
+type CheckResult = Omit<ProviderCheck, 'check'>;
 
 const ORDER: readonly CheckName[] = [
   'address',
@@ -23,9 +23,9 @@ const ORDER: readonly CheckName[] = [
   'scopes',
   'client',
 ];
-const passed = (message: string): Outcome => ({ status: 'passed', message });
-const warning = (message: string): Outcome => ({ status: 'warning', message });
-const failed = (message: string): Outcome => ({ status: 'failed', message });
+const passed = (message: string): CheckResult => ({ status: 'passed', message });
+const warning = (message: string): CheckResult => ({ status: 'warning', message });
+const failed = (message: string): CheckResult => ({ status: 'failed', message });
 
 /** Algorithms of ID tokens that are accepted: asymmetric ones alone. */
 const ACCEPTED = /^(?:RS|PS|ES)(?:256|384|512)$|^EdDSA$|^Ed25519$/;
@@ -35,8 +35,8 @@ export async function checkConnection(
   app: Platform & WithProviders,
   provider: ProviderRow,
 ): Promise<{ success: boolean; checks: ProviderCheck[] }> {
-  const found = new Map<CheckName, Outcome>();
-  const attempt = async (check: CheckName, work: () => Promise<Outcome> | Outcome): Promise<boolean> => {
+  const found = new Map<CheckName, CheckResult>();
+  const attempt = async (check: CheckName, work: () => Promise<CheckResult> | CheckResult): Promise<boolean> => {
     const outcome = await Promise.try(work).catch((error: unknown) => {
       if (!(error instanceof AppError)) throw error;
       return failed(error.detail);
@@ -52,9 +52,9 @@ export async function checkConnection(
   return { success: checks.every(({ status }) => status === 'passed' || status === 'warning'), checks };
 }
 
-type Attempt = (check: CheckName, work: () => Promise<Outcome> | Outcome) => Promise<boolean>;
+type RunCheck = (check: CheckName, work: () => Promise<CheckResult> | CheckResult) => Promise<boolean>;
 
-async function checkMetadata(app: Platform & WithProviders, provider: ProviderRow, attempt: Attempt): Promise<void> {
+async function checkMetadata(app: Platform & WithProviders, provider: ProviderRow, attempt: RunCheck): Promise<void> {
   const { issuer } = provider;
   const { ask } = app.providers;
   let answer: Response | undefined;
@@ -93,7 +93,7 @@ async function checkPromises(
   app: Platform & WithProviders,
   provider: ProviderRow,
   metadata: Metadata,
-  attempt: Attempt,
+  attempt: RunCheck,
 ): Promise<void> {
   const { issuer } = provider;
   await attempt('issuer', () => {
@@ -125,7 +125,7 @@ async function checkPromises(
 const listOf = (value: unknown): string[] =>
   Array.isArray(value) ? value.filter((item): item is string => typeof item === 'string') : [];
 
-function checkScopes({ scopes }: ProviderRow, { scopes_supported }: Metadata): Outcome {
+function checkScopes({ scopes }: ProviderRow, { scopes_supported }: Metadata): CheckResult {
   if (scopes_supported === undefined) return passed('The provider does not list its scopes.');
   const unknown = scopes.filter((scope) => !listOf(scopes_supported).includes(scope));
   return unknown.length === 0
@@ -133,7 +133,7 @@ function checkScopes({ scopes }: ProviderRow, { scopes_supported }: Metadata): O
     : warning(`The provider does not list ${unknown.join(', ')} among its scopes.`);
 }
 
-async function checkKeys(app: Platform & WithProviders, { issuer }: ProviderRow, metadata: Metadata): Promise<Outcome> {
+async function checkKeys(app: Platform & WithProviders, { issuer }: ProviderRow, metadata: Metadata): Promise<CheckResult> {
   const answer = await app.providers.ask(metadata.jwks_uri ?? '', { method: 'GET', headers: { accept: 'application/json' } });
   const value: unknown = answer.status === 200 ? await answer.json().catch(() => null) : null;
   const keys: readonly unknown[] =
@@ -151,7 +151,7 @@ async function checkKeys(app: Platform & WithProviders, { issuer }: ProviderRow,
 }
 
 /** A code that nobody issued: a provider that knows the client refuses the code, another one the client (RFC 6749, section 5.2). */
-async function checkClient(app: Platform & WithProviders, provider: ProviderRow, metadata: Metadata): Promise<Outcome> {
+async function checkClient(app: Platform & WithProviders, provider: ProviderRow, metadata: Metadata): Promise<CheckResult> {
   const client = clientOf(app, provider);
   const code = new URLSearchParams({ code: 'connection-test', state: 'connection-test', iss: metadata.issuer });
   const redirect_uri = `${(await publicUrl(app)) ?? 'http://localhost'}${CALLBACK_PATH}`;

@@ -1,4 +1,4 @@
-import type { Undoable } from '#core/records/restorable.ts';
+import type { Restorable } from '#core/records/restorable.ts';
 import { toDraft } from '#core/records/versioned.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context } from '#core/context/context.ts';
@@ -22,7 +22,7 @@ function refuseTokens({ actor }: Context): void {
 }
 
 /** What a rollback needs of identity providers. */
-export const providerUndo: Undoable = {
+export const providerRestore: Restorable = {
   entity_type: 'identity_provider',
   noun: {
     getAll: providersById,

@@ -1,6 +1,6 @@
 import type { Platform } from '#core/platform/platform.ts';
 import type { Schema } from '#core/store/schema.ts';
-import { createVersioned, type Past } from '#core/records/versioned.ts';
+import { createVersioned, type EarlierVersion } from '#core/records/versioned.ts';
 import type { Db } from '#core/store/store.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context } from '#core/context/context.ts';
@@ -32,8 +32,13 @@ export async function usableProvider(app: Platform, id: string): Promise<Provide
 }
 
 /** @param past of a provider that comes back: its version counts on. */
-export const insertProvider = (context: Context, tx: Db, values: ProviderValues, id: string, past?: Past): Promise<ProviderRow> =>
-  records.insert(context, tx, values, id, past);
+export const insertProvider = (
+  context: Context,
+  tx: Db,
+  values: ProviderValues,
+  id: string,
+  past?: EarlierVersion,
+): Promise<ProviderRow> => records.insert(context, tx, values, id, past);
 
 /** @param expected the version that the change was made on; another one stored is a conflict. */
 export async function updateProvider(

@@ -10,7 +10,7 @@ export interface Exchange {
   readonly largest: number;
   /** Rows behind the limit need not be read to their end. */
   readonly spills: boolean;
-  readonly kind: Kind;
+  readonly kind: ExchangeKind;
   /** When it became the first one, of `performance.now()`. */
   since: number;
   /** Commands of ours that are answered before it. */
@@ -39,7 +39,7 @@ export interface Exchange {
  * follow; `alone`: outside of any transaction; `within`: whoever sends it keeps the transaction; `own`: what the line adds, to
  * prepare its commands and to end a transaction that is left.
  */
-export type Kind = 'call' | 'held' | 'alone' | 'within' | 'own';
+export type ExchangeKind = 'call' | 'held' | 'alone' | 'within' | 'own';
 
 /** What waits to be sent. */
 export interface Part {
@@ -67,7 +67,7 @@ export const closed = (): Error => Object.assign(new Error('The connection is cl
 
 /** One that has the session for itself, or that the line adds. */
 export const exchangeOf = (
-  kind: Kind,
+  kind: ExchangeKind,
   end: Exchange['end'],
   { on = () => {}, rows = null, enough = OWN_BYTES, largest = enough, spills = true, settings = false }: Sent = {},
 ): Exchange => ({

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { AppError } from '#core/errors.ts';
-import { closed, type Exchange, exchangeOf, FLOODED, type Kind, OWN_BYTES, type Part, type Sent } from './exchange.ts';
+import { closed, type Exchange, exchangeOf, FLOODED, type ExchangeKind, OWN_BYTES, type Part, type Sent } from './exchange.ts';
 import { IDLE, isExpected, keepCommands, packFlight, ROLLBACK_AND_SYNC, TRANSACTION_TAGS } from './flight.ts';
 import { SETTINGS_TAG } from './settings.ts';
 import { createReader, type Incoming, readError, readTag } from './reader.ts';
@@ -9,7 +9,7 @@ import { createReader, type Incoming, readError, readTag } from './reader.ts';
 export interface Line {
   put(part: Part): void;
   /** Rejects with the server's complaint, or a code of the connection. */
-  exchange(bytes: Buffer, kind: Kind, sent?: Sent): Promise<void>;
+  exchange(bytes: Buffer, kind: ExchangeKind, sent?: Sent): Promise<void>;
   /** Before the first `call`. @param chains the server knows `rollback and chain`. @param more what the session keeps besides. */
   prepareTransactions(chains: boolean, more?: Buffer): void;
   /** More messages of a statement that was held, or is `within`. @param ends with them it needs nothing more. */
@@ -248,7 +248,7 @@ export function openLine(socket: Socket, { exceeded, strange }: LineEnds): Line 
     }
   }
 
-  function exchange(bytes: Buffer, kind: Kind, sent: Sent = {}): Promise<void> {
+  function exchange(bytes: Buffer, kind: ExchangeKind, sent: Sent = {}): Promise<void> {
     if (socket.destroyed) return Promise.reject(closed());
     return new Promise<void>((resolve, reject) => {
       // Rows where none were asked for are no answer that could be cut short.

@@ -2,14 +2,14 @@ import { decode, looksLikeRot13, reversed, rot13 } from './decode.ts';
 import { normalise, partLongWords, skeleton, unleet, unspace, type Normalised } from './normalise.ts';
 import { collectRules, createRuleBook } from './rule-book.ts';
 import { languageOf } from './sql-text.ts';
-import type { Kind, Rule, Severity } from './types.ts';
+import type { GuardTextKind, Rule, Severity } from './types.ts';
 import { toUnits } from './units.ts';
 
 export interface GuardField {
   /** Dotted path such as `parameters.0.description`. */
   readonly field: string;
   readonly text: string;
-  readonly kind: Kind;
+  readonly kind: GuardTextKind;
 }
 
 /** What was found and where; never the text itself. */
@@ -124,7 +124,7 @@ export function createGuard({ threshold = 'medium', allow = [] }: GuardOptions =
 const QUOTED_EXAMPLE =
   /\b(?:says?|said|saying|like|such as|e\.g\.|asks?|reads|contains?|phrases?|words)(?: something)?[ :]{1,3}(?:"[^"\n]{1,120}"|“[^”\n]{1,120}”|'[^'\n]{1,120}'|«[^»\n]{1,120}»)/giu;
 
-function partsOf(text: string, kind: Kind): string[] {
+function partsOf(text: string, kind: GuardTextKind): string[] {
   if (kind === 'sql') return languageOf(text);
   return [kind === 'template' ? text.replace(QUOTED_EXAMPLE, '') : text];
 }

@@ -1,10 +1,10 @@
 import { FAMILIES, WORDS } from './rules/families.ts';
-import type { Kind, PatternRule, Rule, RuleDraft } from './types.ts';
+import type { GuardTextKind, PatternRule, Rule, RuleDraft } from './types.ts';
 import { createLexicon, createPhrases, type Lexicon, type Phrases } from './words.ts';
 
 /** Lists that `toUnits` marks by form, whatever the language. */
 const MARKS = new Set(['IDENT', 'LINK', 'ADDRESS']);
-const TEXT_AND_SQL: readonly Kind[] = ['text', 'sql'];
+const TEXT_AND_SQL: readonly GuardTextKind[] = ['text', 'sql'];
 
 export interface RuleBook {
   readonly rules: ReadonlyMap<string, Rule>;

@@ -1,7 +1,7 @@
 export type Severity = 'low' | 'medium' | 'high';
 
 /** What a text is for: a description or name, a statement, or a template whose author may instruct a model. */
-export type Kind = 'text' | 'sql' | 'template';
+export type GuardTextKind = 'text' | 'sql' | 'template';
 
 export interface Rule {
   readonly id: string;
@@ -10,7 +10,7 @@ export interface Rule {
   /** ISO 639-1 codes; `*` when the rule reads characters, not words. */
   readonly languages: readonly string[];
   /** Kinds of text that the rule judges. */
-  readonly kinds: readonly Kind[];
+  readonly kinds: readonly GuardTextKind[];
   readonly description: string;
 }
 
@@ -19,7 +19,7 @@ export interface RuleDraft {
   readonly severity: Severity;
   readonly description: string;
   /** text and sql unless said. */
-  readonly kinds?: readonly Kind[];
+  readonly kinds?: readonly GuardTextKind[];
 }
 
 /**

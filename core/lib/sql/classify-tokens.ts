@@ -43,16 +43,16 @@ function brackets(tokens: readonly Lexeme[]): Map<number, number> {
   return pairs;
 }
 
-interface Call {
+interface FunctionCall {
   readonly name: string;
   /** Behind a dot: a function of some schema, never a built-in. */
   readonly qualified: boolean;
 }
 
 /** Everything that may be a call: whatever name stands before a bracket. Names of common table expressions are not. */
-function calls(tokens: readonly Lexeme[], syntax: ReadonlySet<string>): Call[] {
+function calls(tokens: readonly Lexeme[], syntax: ReadonlySet<string>): FunctionCall[] {
   const pairs = brackets(tokens);
-  const found: Call[] = [];
+  const found: FunctionCall[] = [];
   for (const [open, close] of pairs) {
     const before = tokens[open - 1];
     if (tokens[open]?.text !== '(' || !before) continue;
@@ -99,7 +99,7 @@ const EXPLAINS: ReadonlySet<string> = new Set(['explain', 'describe', 'desc']);
 
 const FIXED_COMMANDS: ReadonlySet<string> = new Set(['select', 'with', 'values']);
 
-function forbiddenUse(tokens: readonly Lexeme[], called: readonly Call[], rules: TokenRules): string | null {
+function forbiddenUse(tokens: readonly Lexeme[], called: readonly FunctionCall[], rules: TokenRules): string | null {
   // SQLite runs some pragmas while it explains them.
   const explained = tokens[tokens[1]?.text === 'query' ? 3 : 1];
   const sentence = tokens[0]?.text === 'explain' ? rules.forbidden.get(explained?.text ?? '') : undefined;
@@ -156,7 +156,7 @@ function writingWord(tokens: readonly Lexeme[], rules: TokenRules): string | nul
 
 const SEQUENCE = 'It advances a sequence';
 
-function lastingIn(tokens: readonly Lexeme[], called: readonly Call[], rules: TokenRules): string | null {
+function lastingIn(tokens: readonly Lexeme[], called: readonly FunctionCall[], rules: TokenRules): string | null {
   for (const { name } of called) {
     const effect = rules.lastingFunctions.get(name) ?? (rules.runsSql.has(name) ? RUNS_TEXT : undefined);
     if (effect !== undefined) return lastingUse(name, effect);
@@ -173,7 +173,7 @@ function isNextValue(tokens: readonly Lexeme[], i: number): boolean {
 
 const RUNS_TEXT = 'runs SQL text that was not checked';
 
-function writingUse(tokens: readonly Lexeme[], called: readonly Call[], rules: TokenRules): string | null {
+function writingUse(tokens: readonly Lexeme[], called: readonly FunctionCall[], rules: TokenRules): string | null {
   for (const { name } of called) {
     const effect = rules.writingFunctions.get(name);
     if (effect !== undefined) return `The function ${name} ${effect}.`;

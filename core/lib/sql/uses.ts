@@ -45,13 +45,13 @@ export const everyUse = (sql: string, dialect: SqlDialect): readonly ParameterUs
 const meaningful = (sql: string, dialect: SqlDialect): Token[] =>
   tokenize(sql, dialect).filter(({ kind }) => kind !== 'space' && kind !== 'comment');
 
-interface Place extends ParameterUse {
+interface ParameterPosition extends ParameterUse {
   /** Only whether it is null counts. */
   readonly is_tested: boolean;
 }
 const NO_USE = { column: null, exact: false, list: false, type: null, is_tested: false } as const;
 
-function usesIn(sql: string, tokens: readonly Token[]): Place[] {
+function usesIn(sql: string, tokens: readonly Token[]): ParameterPosition[] {
   const reader = createReader(sql, tokens);
   return tokens.flatMap(({ kind, start, end }, at) =>
     kind === 'parameter' ? [{ ...NO_USE, name: sql.slice(start + 1, end), ...reader.useAt(at) }] : [],
@@ -105,7 +105,7 @@ function createReader(sql: string, tokens: readonly Token[]) {
   };
 
   return {
-    useAt(at: number): Partial<Place> {
+    useAt(at: number): Partial<ParameterPosition> {
       const before = text(at - 1);
       if (before === 'limit' || before === 'offset' || (before === ',' && text(at - 3) === 'limit')) return { type: 'integer' };
       if (COMPARED.has(before)) return { column: columnBefore(at - 2), exact: EXACT.has(before) };

@@ -2,7 +2,7 @@ import type { Platform } from '#core/platform/platform.ts';
 import { inArray } from 'drizzle-orm';
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import { isSent } from '#core/query/arguments.ts';
-import { behind, type Found, type InsightRule, times } from './insight.ts';
+import { behind, type InsightDraft, type InsightRule, times } from './insight.ts';
 import type { ObservedCall, ObservedTool } from './observed.ts';
 
 /** So often an argument has to be refused for one reason, and for so many of the calls of its tool. */
@@ -22,11 +22,11 @@ export const argumentFails: InsightRule = {
     const by_tool = Map.groupBy(wrong, ({ name }) => name);
     const candidates = [...by_tool].filter(([, calls]) => calls.length >= LEAST).map(([name]) => name);
     const parameters = await readParameters(app, candidates);
-    return candidates.flatMap((name): Found[] => {
+    return candidates.flatMap((name): InsightDraft[] => {
       const tool = by_name.get(name);
       const declared = (parameters.get(name) ?? []).filter(isSent);
       if (tool === undefined) return [];
-      const groups = new Map<string, { readonly fault: Fault; readonly calls: ObservedCall[] }>();
+      const groups = new Map<string, { readonly fault: ArgumentFault; readonly calls: ObservedCall[] }>();
       for (const call of by_tool.get(name) ?? []) {
         for (const fault of faultsIn(call.error_message ?? '', declared)) {
           const key = `${fault.parameter.name} ${fault.sentence}`;
@@ -43,14 +43,14 @@ export const argumentFails: InsightRule = {
   },
 };
 
-interface Fault {
+interface ArgumentFault {
   readonly parameter: Parameter;
   /** What the caller got, without places and values. */
   readonly sentence: string;
 }
 
 /** The sentences about parameters in what a caller got (`core/query/arguments.ts` writes one for each). */
-function faultsIn(message: string, parameters: readonly Parameter[]): Fault[] {
+function faultsIn(message: string, parameters: readonly Parameter[]): ArgumentFault[] {
   return parameters.flatMap((parameter) => {
     const { name } = parameter;
     const own = new RegExp(
@@ -66,12 +66,12 @@ function faultsIn(message: string, parameters: readonly Parameter[]): Fault[] {
 function toFound(
   tool: ObservedTool,
   parameters: readonly Parameter[],
-  { parameter, sentence }: Fault,
+  { parameter, sentence }: ArgumentFault,
   calls: readonly ObservedCall[],
   all: number,
-): Found {
+): InsightDraft {
   const { name } = tool;
-  const kind = KINDS.find(({ of }) => of.test(sentence));
+  const kind = FAULT_PATTERNS.find(({ of }) => of.test(sentence));
   const added = kind?.says(parameter);
   const fix = added === undefined ? undefined : describing(tool, parameters, parameter, added);
   return {
@@ -85,7 +85,7 @@ function toFound(
   };
 }
 
-interface Kind {
+interface FaultPattern {
   readonly of: RegExp;
   readonly advice: string;
   /** What the description lacks; undefined: nothing can be added by itself. */
@@ -94,7 +94,7 @@ interface Kind {
   readonly asks?: true;
 }
 
-const KINDS: readonly Kind[] = [
+const FAULT_PATTERNS: readonly FaultPattern[] = [
   {
     of: /must be one of /,
     advice: 'Name the allowed values in the description; add a value if callers are right to send it.',
@@ -148,7 +148,12 @@ const SAID: Partial<Readonly<Record<Parameter['type'], string>>> = {
 };
 
 /** Adds a sentence to the description of a parameter. */
-function describing(tool: ObservedTool, parameters: readonly Parameter[], parameter: Parameter, added: string): Found['fix'] {
+function describing(
+  tool: ObservedTool,
+  parameters: readonly Parameter[],
+  parameter: Parameter,
+  added: string,
+): InsightDraft['fix'] {
   const before = parameter.description.trim().replace(/(?<=[^.!?…])$/, '.');
   const description = before === '' ? added : `${before} ${added}`;
   if (parameter.description.includes(added) || description.length > LONGEST_DESCRIPTION) return undefined;
@@ -159,7 +164,7 @@ function describing(tool: ObservedTool, parameters: readonly Parameter[], parame
   };
 }
 
-const asking = ({ id, version }: ObservedTool): Found['fix'] => ({
+const asking = ({ id, version }: ObservedTool): InsightDraft['fix'] => ({
   label: 'Let clients ask a person for missing arguments',
   entity: { kind: 'tool', id },
   changes: { version, ask_missing: true },

@@ -1,4 +1,4 @@
-import { behind, callsOf, type Found, type InsightRule, percent, quantileOf, seconds } from './insight.ts';
+import { behind, callsOf, type InsightDraft, type InsightRule, percent, quantileOf, seconds } from './insight.ts';
 import { callsOfTool } from './observed.ts';
 
 const LEAST = 3;
@@ -20,7 +20,7 @@ export const cancelledCalls: InsightRule = {
       .toSorted((a, b) => b.used.cancelled - a.used.cancelled)
       .slice(0, MOST_TOOLS);
     return Promise.all(
-      suspects.map(async ({ tool, used }): Promise<Found> => {
+      suspects.map(async ({ tool, used }): Promise<InsightDraft> => {
         const { id, name } = tool;
         const cancelled = await callsOfTool(app, observed, tool, SAMPLE, 'cancelled');
         const after = quantileOf(

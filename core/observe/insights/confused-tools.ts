@@ -2,7 +2,7 @@ import type { Platform } from '#core/platform/platform.ts';
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import { termsOfTools } from '#core/definitions/lint/lint-index.ts';
 import { overlapOf } from '#core/lib/search/ranking.ts';
-import { behind, type Found, type InsightRule, percent, times } from './insight.ts';
+import { behind, type InsightDraft, type InsightRule, percent, times } from './insight.ts';
 import { type Observed, type ObservedCall, readCalls } from './observed.ts';
 
 const LEAST = 3;
@@ -14,7 +14,7 @@ const AT_ONCE_MS = 60_000;
 /** Failed calls whose next call is read. */
 const MOST_FOLLOWED = 300;
 
-interface Step {
+interface CallPair {
   readonly from: ObservedCall;
   readonly to: ObservedCall;
 }
@@ -32,7 +32,7 @@ export const confusedTools: InsightRule = {
     const often = [...pairs.values()].filter((some) => some.length >= LEAST);
     if (often.length === 0) return [];
     const terms = await termsOfTools(app, [...new Set(often.flatMap(([step]) => (step ? [step.from.name, step.to.name] : [])))]);
-    return often.flatMap((some): Found[] => {
+    return often.flatMap((some): InsightDraft[] => {
       // The one that was tried first most often comes first.
       const firsts = [...Map.groupBy(some, ({ from }) => from.name).values()].toSorted((a, b) => b.length - a.length);
       const { from, to } = firsts[0]?.[0] ?? {};
@@ -63,7 +63,7 @@ export const confusedTools: InsightRule = {
 };
 
 /** A tool that writes has no rows to give. */
-const isConfusion = ({ from, to }: Step, by_name: Observed['by_name']): boolean =>
+const isConfusion = ({ from, to }: CallPair, by_name: Observed['by_name']): boolean =>
   from.name !== to.name &&
   (from.error === null
     ? from.rows === 0 && by_name.get(from.name)?.read_only === true
@@ -73,7 +73,7 @@ const isConfusion = ({ from, to }: Step, by_name: Observed['by_name']): boolean 
   Date.parse(to.timestamp) - Date.parse(from.timestamp) <= AT_ONCE_MS;
 
 /** Calls that follow each other in a session. @param calls newest first. */
-function stepsOf(calls: readonly ObservedCall[]): Step[] {
+function stepsOf(calls: readonly ObservedCall[]): CallPair[] {
   const later = new Map<number, ObservedCall>();
   return calls.flatMap((from) => {
     if (from.session_id === null) return [];
@@ -84,7 +84,7 @@ function stepsOf(calls: readonly ObservedCall[]): Step[] {
 }
 
 /** Failed calls with what came next in their session. */
-async function failedSteps(app: Platform, { failed, recent }: Observed): Promise<Step[]> {
+async function failedSteps(app: Platform, { failed, recent }: Observed): Promise<CallPair[]> {
   const { request_logs: table } = app.store.tables;
   const seen = new Set(recent.map(({ id }) => id));
   const followed = failed.filter(({ id, session_id }) => session_id !== null && !seen.has(id)).slice(0, MOST_FOLLOWED);

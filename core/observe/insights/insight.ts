@@ -9,7 +9,7 @@ import { INSIGHT_RULES, type InsightRuleName } from '#core/contract/observe/insi
 import type { Observed } from './observed.ts';
 
 /** What a rule finds; what all findings of the rule have in common is added. */
-export interface Found extends Omit<Insight, 'id' | 'rule' | 'severity' | 'other' | 'logs' | 'fix' | 'evidence'> {
+export interface InsightDraft extends Omit<Insight, 'id' | 'rule' | 'severity' | 'other' | 'logs' | 'fix' | 'evidence'> {
   /** Tells findings of one rule and entity apart. */
   readonly about?: string;
   readonly severity?: Insight['severity'];
@@ -32,10 +32,10 @@ export interface InsightRule {
   readonly name: InsightRuleName;
   /** What it finds is over once its tool has answered often enough since: a database can be repaired without a deploy. */
   readonly passes?: true;
-  find(app: InsightsApp, observed: Observed): Promise<readonly Found[]> | readonly Found[];
+  find(app: InsightsApp, observed: Observed): Promise<readonly InsightDraft[]> | readonly InsightDraft[];
 }
 
-export function toInsight(rule: InsightRuleName, { about = '', evidence, fix, ...found }: Found): Insight {
+export function toInsight(rule: InsightRuleName, { about = '', evidence, fix, ...found }: InsightDraft): Insight {
   const { kind, id, name } = found.entity;
   const detail = about === '' ? '' : `:${createHash('sha256').update(about).digest('hex').slice(0, 12)}`;
   const share = evidence.of === 0 ? 0 : Math.round((evidence.count / evidence.of) * 1_000) / 1_000;

@@ -11,7 +11,7 @@ import type { Facts } from '#core/definitions/lint/facts.ts';
 import type { Ranked } from '#core/lib/search/ranking.ts';
 import { INSIGHT_RULE_NAMES } from '#core/contract/observe/insight-rules.ts';
 import { RULES } from './index.ts';
-import { toInsight, type Found, type InsightRule } from './insight.ts';
+import { toInsight, type InsightDraft, type InsightRule } from './insight.ts';
 import { observe, hasPassed, type Observed } from './observed.ts';
 
 /** Of the best score: a tool above it may well be chosen in the place of the best one. */
@@ -59,7 +59,7 @@ export const insightHandlers: Pick<Handlers<InsightsApp>, 'insights.list'> = {
 /** Findings of a rule that are looked at once more: those that happened most often. */
 const MOST_CHECKED = 50;
 
-async function stillTrue(app: InsightsApp, observed: Observed, rule: InsightRule): Promise<readonly Found[]> {
+async function stillTrue(app: InsightsApp, observed: Observed, rule: InsightRule): Promise<readonly InsightDraft[]> {
   const found = await rule.find(app, observed);
   if (rule.passes === undefined) return found;
   const sorted = found.toSorted((a, b) => b.evidence.count - a.evidence.count);

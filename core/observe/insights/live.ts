@@ -6,7 +6,7 @@ import { newestVersion, readSnapshot } from '#core/versions/stored-snapshots.ts'
 import { pagesOf } from '#core/lib/slices.ts';
 import { PAGE } from '#core/store/trees.ts';
 import { leavesOf } from '#snapshots/format/order.ts';
-import type { Kind } from '#core/contract/entities.ts';
+import type { LeafKind } from '#core/contract/entities.ts';
 import type { Leaf } from '#snapshots/format/tree.ts';
 
 /** Since when a definition has been served as it is served now. */
@@ -37,7 +37,7 @@ export async function readLive(app: Platform & WithSnapshots, known: LiveDefinit
   // A version that was restored is served since then, whatever it shares with those that came in between.
   const restored = active_version < newest ? { version: active_version, from: deployed_at ?? LONG_AGO } : null;
   const of_hash = restored === null ? await readSince(app, leaves) : null;
-  const byName = (kind: Kind) =>
+  const byName = (kind: LeafKind) =>
     new Map(
       leaves
         .filter((leaf) => leaf.kind === kind)

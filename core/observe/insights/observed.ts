@@ -3,7 +3,7 @@ import type { WithInsights } from '#core/observe/insights/usage-of-period.ts';
 import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
 import { and, desc, eq, gt, gte, isNotNull, isNull, or, type SQL } from 'drizzle-orm';
 import type { InsightPeriod } from '#core/contract/observe/insight-rules.ts';
-import type { Outcome } from '#core/contract/observe/outcomes.ts';
+import type { CallOutcome } from '#core/contract/observe/outcomes.ts';
 import type { Actor } from '#core/context/context.ts';
 import { countUpTo } from '#core/store/pages.ts';
 import { endedAs } from '#core/observe/call-filters.ts';
@@ -72,7 +72,7 @@ export async function observe(app: Platform & WithInsights & WithSnapshots, peri
 }
 
 /** What the newest calls of one tool took and gave, in the period and as the tool is now. */
-export function callsOfTool(app: Platform, observed: Observed, tool: ObservedTool, most: number, outcome?: Outcome) {
+export function callsOfTool(app: Platform, observed: Observed, tool: ObservedTool, most: number, outcome?: CallOutcome) {
   const its = eq(app.store.tables.request_logs.name, tool.name);
   return readMeasured(app, and(its, ofLiveSince(app, observed, tool.live), outcome && endedAs(app, outcome)), most);
 }
@@ -83,7 +83,7 @@ export function callsOfConnection(
   observed: Observed,
   { id, live }: ObservedConnection,
   most: number,
-  outcome?: Outcome,
+  outcome?: CallOutcome,
 ) {
   const its = eq(app.store.tables.request_logs.connection_id, id);
   return readMeasured(app, and(its, ofLiveSince(app, observed, live), outcome && endedAs(app, outcome)), most);

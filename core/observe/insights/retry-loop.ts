@@ -1,5 +1,5 @@
-import { type Outcome, outcomeOf } from '#core/contract/observe/outcomes.ts';
-import { behind, type Found, type InsightRule, times } from './insight.ts';
+import { type CallOutcome, outcomeOf } from '#core/contract/observe/outcomes.ts';
+import { behind, type InsightDraft, type InsightRule, times } from './insight.ts';
 import type { ObservedCall } from './observed.ts';
 
 /** So many equal failures in a row are no second attempt any more. */
@@ -21,7 +21,7 @@ export const retryLoop: InsightRule = {
       ({ name, session_id, error, error_message }) => `${session_id}\n${name}\n${error}\n${error_message}`,
     );
     const loops = [...sessions.values()].flatMap(runsOf).filter((run) => run.length >= LEAST);
-    return [...Map.groupBy(loops, ([call]) => `${call?.name} ${call?.error}`).values()].flatMap((runs): Found[] => {
+    return [...Map.groupBy(loops, ([call]) => `${call?.name} ${call?.error}`).values()].flatMap((runs): InsightDraft[] => {
       const calls = runs.flat();
       const longest = Math.max(...runs.map((run) => run.length));
       const [{ name, error, client } = NOTHING] = calls;
@@ -47,7 +47,7 @@ const OTHER =
   'The answer does not tell the model what to change. Read one of the calls, and say in the description what the tool takes or when not to use it.';
 const NOT_OF_THE_CALL = 'Nothing in the call is at fault. Test the connection, and read the log of the host.';
 /** Of outcomes whose answer already says what the caller can do. */
-const ADVICE: Partial<Readonly<Record<Outcome, string>>> = {
+const ADVICE: Partial<Readonly<Record<CallOutcome, string>>> = {
   rate_limited:
     'The answer says when to try again, and the caller does not wait. Raise the rate limit if these calls are right, or let the client wait.',
   timeout:

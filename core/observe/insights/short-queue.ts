@@ -1,4 +1,4 @@
-import { behind, callsOf, type Found, type InsightRule, percent, quantileOf, seconds } from './insight.ts';
+import { behind, callsOf, type InsightDraft, type InsightRule, percent, quantileOf, seconds } from './insight.ts';
 import { callsOfConnection, type MeasuredCall, type Observed, type ObservedConnection } from './observed.ts';
 
 const LEAST = 3;
@@ -19,7 +19,7 @@ export const shortQueue: InsightRule = {
   find: async (app, observed) => {
     const counts = countsOf(observed).slice(0, MOST_CONNECTIONS);
     const found = await Promise.all(
-      counts.map(async ({ connection, calls, no_slot }): Promise<Found[]> => {
+      counts.map(async ({ connection, calls, no_slot }): Promise<InsightDraft[]> => {
         if (no_slot >= LEAST && no_slot >= LEAST_SHARE * calls) {
           const last = await callsOfConnection(app, observed, connection, SAMPLE, 'no_slot');
           return [rejected(last, connection, no_slot, calls)];
@@ -63,7 +63,7 @@ function countsOf({ tools, usage, by_id }: Observed) {
 }
 
 /** @param last the newest of those without a slot. */
-function rejected(last: readonly MeasuredCall[], connection: ObservedConnection, no_slot: number, all: number): Found {
+function rejected(last: readonly MeasuredCall[], connection: ObservedConnection, no_slot: number, all: number): InsightDraft {
   const { id, name, queue_limit, queue_timeout_ms } = connection;
   const waited = last.filter(({ error }) => error === 'no_free_slot').length;
   const why =
@@ -86,7 +86,7 @@ function rejected(last: readonly MeasuredCall[], connection: ObservedConnection,
 const slotsOf = ({ max_concurrency, pool_size }: ObservedConnection): number => max_concurrency ?? pool_size;
 
 /** Twice as many calls at once, with as many sessions. */
-function widened(connection: ObservedConnection): Found['fix'] {
+function widened(connection: ObservedConnection): InsightDraft['fix'] {
   const now = slotsOf(connection);
   const max_concurrency = Math.min(MOST_CONCURRENCY, Math.max(2, now * 2));
   if (max_concurrency <= now) return undefined;
@@ -98,7 +98,7 @@ function widened(connection: ObservedConnection): Found['fix'] {
   };
 }
 
-function lengthened({ id, version, queue_limit }: ObservedConnection): Found['fix'] {
+function lengthened({ id, version, queue_limit }: ObservedConnection): InsightDraft['fix'] {
   if (queue_limit >= MOST_WAITING) return undefined;
   const longer = Math.min(MOST_WAITING, Math.max(10, queue_limit * 2));
   return { label: `Let ${longer} calls wait`, entity: { kind: 'connection', id }, changes: { version, queue_limit: longer } };

@@ -1,4 +1,4 @@
-import { behind, type Found, type InsightRule, number, quantileOf, seconds, times } from './insight.ts';
+import { behind, type InsightDraft, type InsightRule, number, quantileOf, seconds, times } from './insight.ts';
 import { callsOfTool } from './observed.ts';
 
 const SAMPLE = 200;
@@ -29,7 +29,7 @@ export const slowStatement: InsightRule = {
       .toSorted((a, b) => b.used.duration_ms - a.used.duration_ms)
       .slice(0, MOST_TOOLS);
     const found = await Promise.all(
-      suspects.map(async ({ tool, used }): Promise<Found[]> => {
+      suspects.map(async ({ tool, used }): Promise<InsightDraft[]> => {
         const { id, name } = tool;
         const timeout = tool.timeout_ms ?? by_id.get(tool.connection_id)?.query_timeout_ms ?? Infinity;
         const calls = (await callsOfTool(app, observed, tool, SAMPLE))

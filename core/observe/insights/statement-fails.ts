@@ -1,6 +1,6 @@
 import { beginning } from '#core/lib/text/shorten.ts';
 import { messageFor } from '../error-message.ts';
-import { behind, type Found, type InsightRule, times } from './insight.ts';
+import { behind, type InsightDraft, type InsightRule, times } from './insight.ts';
 
 /** So often a statement has to fail with one sentence. */
 const LEAST = 3;
@@ -16,7 +16,7 @@ export const statementFails: InsightRule = {
       // Of what a reader may not know, nothing may follow from the groups either.
       (call) => `${call.name}\n${messageFor(actor, call) ?? ''}`,
     );
-    return [...groups.values()].flatMap((calls): Found[] => {
+    return [...groups.values()].flatMap((calls): InsightDraft[] => {
       const [call = NOTHING] = calls;
       const { name, error_message, sqlstate } = call;
       const tool = by_name.get(name);

@@ -1,6 +1,6 @@
 import type { Platform } from '#core/platform/platform.ts';
 import { and, eq, exists, gte, sql } from 'drizzle-orm';
-import { behind, type Found, type InsightRule, number, percent } from './insight.ts';
+import { behind, type InsightDraft, type InsightRule, number, percent } from './insight.ts';
 import { callsOfTool, type MeasuredCall, type Observed, type ObservedTool } from './observed.ts';
 
 const SAMPLE = 100;
@@ -32,7 +32,7 @@ export const truncatedResults: InsightRule = {
       .toSorted((a, b) => callsIn(observed, b) - callsIn(observed, a))
       .slice(0, MOST_TOOLS);
     const found = await Promise.all(
-      suspects.map(async (tool): Promise<Found[]> => {
+      suspects.map(async (tool): Promise<InsightDraft[]> => {
         const calls = await callsOfTool(app, observed, tool, SAMPLE, 'ok');
         const cut = calls.filter(({ truncated }) => truncated);
         if (cut.length < LEAST || cut.length < LEAST_SHARE * calls.length) return [];
@@ -76,7 +76,7 @@ function toFound(
   { by, limit }: { by: Limited; limit: number },
   calls: readonly MeasuredCall[],
   of: number,
-): Found {
+): InsightDraft {
   const { id, name, version } = tool;
   const { field, unit, most, grows } = LIMITS[by];
   const raised = Math.min(most, limit * grows);

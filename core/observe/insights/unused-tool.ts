@@ -1,6 +1,6 @@
 import type { Platform } from '#core/platform/platform.ts';
 import { and, eq, sql } from 'drizzle-orm';
-import { callsOf, type Found, type InsightRule } from './insight.ts';
+import { callsOf, type InsightDraft, type InsightRule } from './insight.ts';
 import { callsOfTool } from './observed.ts';
 import { DAY_MS } from '../metrics/sums.ts';
 import { countedSince } from './usage-of-period.ts';
@@ -21,7 +21,7 @@ export const unusedTool: InsightRule = {
     const unused = tools.filter(({ name, live }) => live.from <= before && !usage.has(name)).slice(0, MOST);
     const counted = new Map<string, Promise<number>>();
     const found = await Promise.all(
-      unused.map(async (tool): Promise<Found[]> => {
+      unused.map(async (tool): Promise<InsightDraft[]> => {
         const { id, name, version, live } = tool;
         const is_young = live.from > since;
         const from = is_young ? live.from : since;

@@ -7,7 +7,7 @@ import { leastRole } from '#core/contract/operation.ts';
 import { requireRole } from '#core/context/roles.ts';
 import type { Context, Handlers } from '#core/context/context.ts';
 import { readDeployMarks } from './deploy-marks.ts';
-import { beforeOf, type Grid, gridBefore, gridOf, keptOf, type Span, spanOf, widened } from './ranges.ts';
+import { beforeOf, type Grid, gridBefore, gridOf, retentionOf, type Span, spanOf, widened } from './ranges.ts';
 import { type Filter, isFiltered, readCallers, readNames, readTimes, type Series } from './read.ts';
 import { toCallerStats, toPoint, toStats } from './stats.ts';
 import { hourOf } from './sums.ts';
@@ -17,7 +17,7 @@ export const metricsHandlers: Pick<Handlers, `metrics.${'stats' | 'timeseries'}`
     const { app } = context;
     if (by !== 'tool') refuseWhose(context);
     refuseOthers(context, filter);
-    const kept = await keptOf(app, by !== 'tool' || isFiltered(filter));
+    const kept = await retentionOf(app, by !== 'tool' || isFiltered(filter));
     const asked = spanOf({ period, since, until }, '24h', kept);
     const answer = async (span: Span) => {
       const [names, callers] = await Promise.all([
@@ -33,7 +33,7 @@ export const metricsHandlers: Pick<Handlers, `metrics.${'stats' | 'timeseries'}`
   'metrics.timeseries': async (context, { period, since, until, tool, kind, interval_seconds, compare, ...filter }) => {
     const { app } = context;
     refuseOthers(context, filter);
-    const kept = await keptOf(app, isFiltered(filter));
+    const kept = await retentionOf(app, isFiltered(filter));
     const grid = gridOf({ period, since, until }, interval_seconds, kept);
     const before = compare ? gridBefore(grid, kept) : undefined;
     const of = tool === undefined ? null : await seriesNamed(app, kind, tool, before ?? grid);

@@ -17,21 +17,21 @@ export interface Span {
   readonly until: number;
 }
 
-interface Wanted {
+interface RangeRequest {
   readonly period?: Period | undefined;
   readonly since?: string | undefined;
   readonly until?: string | undefined;
 }
 
 /** What is kept of a series now: minutes from here on, and hours. */
-export interface Kept {
+export interface RetentionWindows {
   readonly now: number;
   readonly minutes: number;
   readonly hours: number;
 }
 
 /** @param of_callers their minutes end earlier where there are very many. */
-export async function keptOf(app: Platform, of_callers: boolean): Promise<Kept> {
+export async function retentionOf(app: Platform, of_callers: boolean): Promise<RetentionWindows> {
   const now = app.clock().getTime();
   const since = (days: number) => down(now - days * DAY_MS, HOUR_MS);
   const kept = { now, minutes: since(MINUTES_KEPT_DAYS), hours: since(HOURS_KEPT_DAYS) };
@@ -47,7 +47,7 @@ export const down = (ms: number, step: number): number => Math.floor(ms / step) 
 export const up = (ms: number, step: number): number => Math.ceil(ms / step) * step;
 
 /** The time that is asked for, in whole minutes: the running minute is the last one. */
-export function spanOf({ period, since, until }: Wanted, usual: Period, { now, hours }: Kept): Span {
+export function spanOf({ period, since, until }: RangeRequest, usual: Period, { now, hours }: RetentionWindows): Span {
   const end = down(now, MINUTE_MS) + MINUTE_MS;
   if (since === undefined) {
     if (until !== undefined) throw invalidField('until', 'Give since as well: a range needs its beginning.');
@@ -67,7 +67,7 @@ export function spanOf({ period, since, until }: Wanted, usual: Period, { now, h
 }
 
 /** As long, right before it. */
-export function beforeOf({ from, until }: Span, { hours }: Kept): Span {
+export function beforeOf({ from, until }: Span, { hours }: RetentionWindows): Span {
   const span = { from: from - (until - from), until: from };
   if (span.from >= hours) return span;
   const most = Math.floor(HOURS_KEPT_DAYS / 2);
@@ -78,7 +78,7 @@ export function beforeOf({ from, until }: Span, { hours }: Kept): Span {
 }
 
 /** Whole hours, at whichever end minutes are not kept any more. */
-export const widened = ({ from, until }: Span, { minutes }: Kept): Span => ({
+export const widened = ({ from, until }: Span, { minutes }: RetentionWindows): Span => ({
   from: from < minutes ? down(from, HOUR_MS) : from,
   until: until < minutes ? up(until, HOUR_MS) : until,
 });
@@ -89,7 +89,7 @@ export interface Grid extends Span {
 }
 
 /** @param asked in seconds; of a period a minute, of a range what suits its length. */
-export function gridOf(wanted: Wanted, asked: number | undefined, kept: Kept): Grid {
+export function gridOf(wanted: RangeRequest, asked: number | undefined, kept: RetentionWindows): Grid {
   const span = spanOf(wanted, '1h', kept);
   const least = span.from < kept.minutes ? HOUR_MS / 1_000 : 60;
   const chosen = wanted.since === undefined ? 60 : intervalFor((span.until - span.from) / 1_000, least);
@@ -101,7 +101,7 @@ export function gridOf(wanted: Wanted, asked: number | undefined, kept: Kept): G
   return grid;
 }
 
-function checkGrid({ step, from, until }: Grid, { minutes }: Kept): void {
+function checkGrid({ step, from, until }: Grid, { minutes }: RetentionWindows): void {
   if ((until - from) / step > MOST_POINTS) {
     throw invalidField('interval_seconds', `This range has more than ${MOST_POINTS} points. Use a longer interval_seconds.`);
   }
@@ -114,7 +114,7 @@ function checkGrid({ step, from, until }: Grid, { minutes }: Kept): void {
 }
 
 /** The points before, with the same interval. */
-export function gridBefore(grid: Grid, kept: Kept): Grid {
+export function gridBefore(grid: Grid, kept: RetentionWindows): Grid {
   const before = { ...beforeOf(grid, kept), step: grid.step };
   checkGrid(before, kept);
   return before;

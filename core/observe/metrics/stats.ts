@@ -2,7 +2,7 @@ import type { Platform } from '#core/platform/platform.ts';
 import { inArray, or } from 'drizzle-orm';
 import type { CallerStats, Point, UsageStats } from '#core/contract/observe/metrics.ts';
 import type { CallerKey } from '#core/contract/observe/metric-ranges.ts';
-import type { Outcome } from '#core/contract/observe/outcomes.ts';
+import type { CallOutcome } from '#core/contract/observe/outcomes.ts';
 import { quantile } from '#core/lib/histogram.ts';
 import { clientName } from '#core/observe/call-filters.ts';
 import { addTotals, type CallerTotal, type NamedTotal, type Total } from './read.ts';
@@ -78,7 +78,7 @@ export function toPoint(row: Total | undefined): Omit<Point, 'timestamp'> {
 }
 
 /** Those that there were. */
-function outcomesOf(row: Total): Partial<Record<Outcome, number>> {
+function outcomesOf(row: Total): Partial<Record<CallOutcome, number>> {
   const { calls, errors } = row;
   const others = OTHER_ERRORS.map((name) => [name, row[name]] as const);
   const tool_error = others.reduce((rest, [, count]) => rest - count, errors);

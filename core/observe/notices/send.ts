@@ -143,7 +143,7 @@ async function giveUpOldest({ store }: Platform, id: string): Promise<void> {
   );
 }
 
-interface Attempt {
+interface DeliveryOptions {
   /** Whatever comes of it, there is no further attempt. */
   readonly last?: boolean;
   /** Cuts it off; it does not count then, and rejects. */
@@ -155,7 +155,7 @@ export async function deliver(
   app: Platform,
   notice: NoticeRow,
   delivery: DeliveryRow,
-  { last = false, ended }: Attempt = {},
+  { last = false, ended }: DeliveryOptions = {},
 ): Promise<DeliveryRow> {
   const { notice_deliveries: deliveries } = app.store.tables;
   const { response_status, error } = await post(app, notice, delivery, ended);

@@ -5,7 +5,7 @@ import { and, count, eq, gte, inArray, isNotNull, max, notLike, sql } from 'driz
 import { runEvery } from '#core/platform/run-every.ts';
 import type { NoticeEvent } from '#core/contract/notices.ts';
 import { NO_TOKEN } from '#core/contract/observe/refusal-sentences.ts';
-import { type Outcome, outcomeOf } from '#core/contract/observe/outcomes.ts';
+import { type CallOutcome, outcomeOf } from '#core/contract/observe/outcomes.ts';
 import { pagesOf } from '#core/lib/slices.ts';
 import { PAGE } from '#core/store/trees.ts';
 import { readLive } from '../insights/live.ts';
@@ -66,7 +66,7 @@ async function readFailed(app: Platform) {
 }
 
 /** Outcomes that say something of a definition. What its caller got wrong does not. */
-const ITS_OWN: ReadonlySet<Outcome> = new Set(['tool_error', 'timeout']);
+const ITS_OWN: ReadonlySet<CallOutcome> = new Set(['tool_error', 'timeout']);
 const isItsOwn = ({ error }: Failed): boolean => ITS_OWN.has(outcomeOf(error)) && error !== 'invalid';
 
 async function failingIn(app: Platform & WithInsights & WithSnapshots, failed: readonly Failed[]): Promise<Seen[]> {

@@ -2,7 +2,7 @@ import type { Platform } from '#core/platform/platform.ts';
 import type { WithHosts } from '#core/hosts/host-registry.ts';
 import { isNetworkHost } from '#core/contract/deploy/deploy.ts';
 import { runEvery } from '#core/platform/run-every.ts';
-import { countAsTold, emitOnce, endNotice, openKeys } from '#core/records/events.ts';
+import { markEmitted, emitOnce, endNotice, openKeys } from '#core/records/events.ts';
 
 const LOOK_MS = 5_000;
 /** A host that restarts is back by then. */
@@ -42,7 +42,7 @@ export function createHostWatch(app: Platform & WithHosts): () => Promise<void> 
 
 /** A host that ends by itself is not lost. */
 export const noteLeft = (app: Platform, id: string): Promise<void> =>
-  countAsTold(app, 'host_gone', { key: id, within_ms: ONCE_MS });
+  markEmitted(app, 'host_gone', { key: id, within_ms: ONCE_MS });
 
 const keyOf = (id: string): string => `host_gone:${placeOf(id)}`;
 

@@ -16,7 +16,7 @@ import { TRAFFIC_KEPT_MS, TRAFFIC_SECONDS } from '../traffic/traffic.ts';
 const DAY_MS = 24 * 3_600_000;
 
 /** Contract sections 10 and 13: what is kept of calls, revoked tokens and sessions that ended. */
-export const KEPT = {
+export const RETENTION = {
   logs: 1_000_000,
   logs_ms: 30 * DAY_MS,
   revoked_tokens_ms: 30 * DAY_MS,
@@ -37,7 +37,7 @@ export interface Forgetters {
 }
 
 /** Forgets what is too old, or too much. @returns the number of request logs that went, null when another server was first. */
-export async function forgetUsage(app: Platform, others: Forgetters, most_logs: number = KEPT.logs): Promise<number | null> {
+export async function pruneUsage(app: Platform, others: Forgetters, most_logs: number = RETENTION.logs): Promise<number | null> {
   return withLease(app, 'usage_retention', async (held) => ((await isDue(held)) ? forget(held, others, most_logs) : null));
 }
 
@@ -50,11 +50,11 @@ async function forget(app: Platform, { together, after }: Forgetters, most_logs:
       const old = lt(traffic.start, before(TRAFFIC_KEPT_MS[seconds]));
       await tx.delete(traffic).where(and(eq(traffic.seconds, seconds), old));
     }
-    await tx.delete(host_reports).where(lt(host_reports.reported_at, before(KEPT.reports_ms)));
-    await tx.delete(sessions).where(lt(sessions.expires_at, before(KEPT.ended_sessions_ms)));
+    await tx.delete(host_reports).where(lt(host_reports.reported_at, before(RETENTION.reports_ms)));
+    await tx.delete(sessions).where(lt(sessions.expires_at, before(RETENTION.ended_sessions_ms)));
     await tx
       .delete(mcp_tokens)
-      .where(and(eq(mcp_tokens.revoked, true), lt(mcp_tokens.revoked_at, before(KEPT.revoked_tokens_ms))));
+      .where(and(eq(mcp_tokens.revoked, true), lt(mcp_tokens.revoked_at, before(RETENTION.revoked_tokens_ms))));
     for (const forgetOthers of together) await forgetOthers(app, tx);
   });
   await forgetSeries(app);
@@ -67,7 +67,7 @@ async function forget(app: Platform, { together, after }: Forgetters, most_logs:
     .orderBy(desc(request_logs.timestamp), desc(request_logs.id))
     .limit(1)
     .offset(most_logs);
-  const by_age = { timestamp: before(KEPT.logs_ms), id: 0 };
+  const by_age = { timestamp: before(RETENTION.logs_ms), id: 0 };
   const last = surplus[0] !== undefined && surplus[0].timestamp >= by_age.timestamp ? surplus[0] : by_age;
   await forgetSessions(app, last.timestamp);
   // In this form both databases read only the part of the index that goes.
@@ -103,9 +103,9 @@ async function isDue(app: Platform): Promise<boolean> {
 }
 
 /** Forgets at once and whenever it is due, on one server at a time. @returns a function that ends it. */
-export function keepForgetting(app: Platform, others: Forgetters, look_ms = LOOK_MS): () => void {
+export function startRetention(app: Platform, others: Forgetters, look_ms = LOOK_MS): () => void {
   const work = async (): Promise<void> => {
-    const forgotten = await withSteadyClock(app, (at) => forgetUsage(at, others));
+    const forgotten = await withSteadyClock(app, (at) => pruneUsage(at, others));
     if (forgotten) app.log.info('request log pruned', { count: forgotten });
     // Of this machine, so every server does it.
     if (app.policy.cache_dir !== undefined) removeUnused(app.policy.cache_dir);

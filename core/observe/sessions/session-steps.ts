@@ -65,14 +65,19 @@ async function placesOf({ store }: Platform, session_id: number, skip: number, l
   return rows.map(({ is_call, id }) => ({ is_list: Number(is_call) === 0, id: Number(id) }));
 }
 
-interface Call {
+interface LoggedCall {
   readonly id: number;
   readonly timestamp: string;
   readonly name: string;
 }
 
 /** Which of the names of a page failed the last time before the page. */
-async function failedBefore({ store }: Platform, session_id: number, first: Call, page: readonly Call[]): Promise<Set<string>> {
+async function failedBefore(
+  { store }: Platform,
+  session_id: number,
+  first: LoggedCall,
+  page: readonly LoggedCall[],
+): Promise<Set<string>> {
   const { request_logs: table } = store.tables;
   const names = [...new Set(page.map(({ name }) => name))];
   const earlier = or(lt(table.timestamp, first.timestamp), and(eq(table.timestamp, first.timestamp), lt(table.id, first.id)));

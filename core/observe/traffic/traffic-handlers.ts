@@ -1,7 +1,7 @@
 import type { Platform } from '#core/platform/platform.ts';
 import { and, asc, desc, eq, gte, lt } from 'drizzle-orm';
 import { calls } from '#core/contract/observe/calls.ts';
-import { OUTCOMES } from '#core/contract/observe/outcomes.ts';
+import { CALL_OUTCOMES } from '#core/contract/observe/outcomes.ts';
 import type { Traffic, TrafficSpan } from '#core/contract/observe/traffic.ts';
 import { holds } from '#core/contract/identity/roles.ts';
 import { leastRole } from '#core/contract/operation.ts';
@@ -14,7 +14,7 @@ import {
   type Definition,
   definitionKey,
   type Matrix,
-  placeIn,
+  indexIn,
   toCells,
 } from './traffic-matrix.ts';
 import { TRAFFIC_KEPT_MS } from './traffic.ts';
@@ -39,7 +39,7 @@ export const trafficHandlers: Pick<Handlers, 'flow.traffic'> = {
       interval_seconds,
       spans: spans.map((span) => names.toSpan(span)),
       now: live === null ? null : names.toSpan(live),
-      outcomes: [...OUTCOMES],
+      outcomes: [...CALL_OUTCOMES],
       last_called_at,
       ...names.lists(),
     };
@@ -115,14 +115,14 @@ function createNames(sees_clients: boolean) {
   const listed: Definition[] = [];
   const connections = new Map<string, number>();
   const placesOf = (cells: Cells) => ({
-    client: cells.clients.map((name) => (sees_clients ? placeIn(clients, name) : 0)),
+    client: cells.clients.map((name) => (sees_clients ? indexIn(clients, name) : 0)),
     definition: cells.definitions.map((definition) => {
-      const place = placeIn(definitions, definitionKey(definition));
+      const place = indexIn(definitions, definitionKey(definition));
       const known = (listed[place] ??= definition);
       known.entity_id = definition.entity_id ?? known.entity_id;
       return place;
     }),
-    connection: cells.connections.map((id) => placeIn(connections, id)),
+    connection: cells.connections.map((id) => indexIn(connections, id)),
   });
   const toSpan = ({ timestamp, seconds, ...cells }: Span): TrafficSpan => {
     const { client, definition, connection } = placesOf(cells);
@@ -146,7 +146,7 @@ function createNames(sees_clients: boolean) {
     lists: (): Pick<Traffic, 'clients' | 'definitions' | 'connections'> => ({
       clients: sees_clients ? [...clients.keys()] : null,
       definitions: listed.map(({ kind, name, entity_id, connection_id }) => {
-        const connection = connection_id === null ? -1 : placeIn(connections, connection_id);
+        const connection = connection_id === null ? -1 : indexIn(connections, connection_id);
         return { kind, name, entity_id, connection };
       }),
       connections: [...connections.keys()],

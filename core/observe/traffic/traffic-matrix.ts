@@ -44,8 +44,8 @@ export const definitionKey = ({ kind, name, connection_id }: Omit<Called, 'entit
 export function pairOf(matrix: Matrix, client_name: string, called: Called): Pair {
   const { clients, definitions, listed, pairs } = matrix;
   const name = clients.has(client_name) || clients.size < MOST_CLIENTS ? client_name : OTHER_CLIENTS;
-  const client = placeIn(clients, name);
-  const definition = placeIn(definitions, definitionKey(called));
+  const client = indexIn(clients, name);
+  const definition = indexIn(definitions, definitionKey(called));
   const { kind, connection_id, entity_id } = called;
   const known = (listed[definition] ??= { kind, name: called.name, connection_id, entity_id });
   known.entity_id = entity_id ?? known.entity_id;
@@ -59,7 +59,7 @@ export function pairOf(matrix: Matrix, client_name: string, called: Called): Pai
 }
 
 /** The place of a name, which is the next one for a new name. */
-export function placeIn(places: Map<string, number>, name: string): number {
+export function indexIn(places: Map<string, number>, name: string): number {
   const known = places.get(name);
   if (known !== undefined) return known;
   places.set(name, places.size);
@@ -152,7 +152,7 @@ export function toCells(matrix: Matrix): Cells {
     mergeInto((of_definitions[definition] ??= {}), histogram);
     mergeInto(all, histogram);
     const connection_id = matrix.listed[definition]?.connection_id ?? null;
-    if (connection_id !== null) mergeInto((of_connections[placeIn(connections, connection_id)] ??= {}), histogram);
+    if (connection_id !== null) mergeInto((of_connections[indexIn(connections, connection_id)] ??= {}), histogram);
   }
   return {
     clients: [...matrix.clients.keys()],

@@ -1,6 +1,6 @@
 import type { Platform } from '#core/platform/platform.ts';
 import { and, eq, inArray } from 'drizzle-orm';
-import { OUTCOMES } from '#core/contract/observe/outcomes.ts';
+import { CALL_OUTCOMES } from '#core/contract/observe/outcomes.ts';
 import type { CallGroup } from '#core/contract/observe/usage-batch.ts';
 import type { Db } from '#core/store/store.ts';
 import { coarsen, mergeInto } from '#core/lib/histogram.ts';
@@ -62,7 +62,7 @@ function addCell(pair: Pair, { calls, waited_ms, longest_wait_ms, outcomes, hist
   mergeInto(pair.histogram, coarsen(histogram));
 }
 
-const OK = OUTCOMES.indexOf('ok');
+const OK = CALL_OUTCOMES.indexOf('ok');
 
 async function add(app: Platform, tx: Db, seconds: 10 | 60, spans: ReadonlyMap<number, Matrix>): Promise<void> {
   const { traffic } = app.store.tables;

@@ -1,4 +1,4 @@
-import type { Kind } from '#core/contract/entities.ts';
+import type { LeafKind } from '#core/contract/entities.ts';
 import type { Counts } from '#core/contract/deploy/deploy.ts';
 import type { StoredActor } from '#core/contract/fields.ts';
 import type { Kit } from '../kit.ts';
@@ -18,14 +18,14 @@ export const deployTables = (k: Kit) => ({
   /** Each frozen entity, and each branch of a tree, once. `since`: the version with which it came, or came back. */
   blobs: k.table('blobs', {
     hash: k.text().primaryKey(),
-    kind: k.text().$type<Kind | 'branch'>().notNull(),
+    kind: k.text().$type<LeafKind | 'branch'>().notNull(),
     text: k.long().notNull(),
     since: k.int().notNull(),
   }),
   /** Which entities were written, in the order of the commits. */
   changes: k.table('changes', {
     seq: k.counter().primaryKey(),
-    kind: k.text().$type<Kind>().notNull(),
+    kind: k.text().$type<LeafKind>().notNull(),
     entity_id: k.text().notNull(),
   }),
   /** One row: what should run. */

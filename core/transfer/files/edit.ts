@@ -1,19 +1,19 @@
 import { type Document, isMap, isScalar, isSeq, type Pair, type YAMLMap, type YAMLSeq } from 'yaml';
 import { canonical } from '#snapshots/format/canonical.ts';
-import type { Values } from '#core/store/entity-table.ts';
+import type { EntityValues } from '#core/store/entity-table.ts';
 
 /** Changes of a YAML tree that leave alone what did not change, its comments and its order. */
 
-const isObject = (value: unknown): value is Values => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is EntityValues => typeof value === 'object' && value !== null && !Array.isArray(value);
 /** What a person called a field may be what every object has. */
-const own = (values: Values, name: string): unknown => (Object.hasOwn(values, name) ? values[name] : undefined);
+const own = (values: EntityValues, name: string): unknown => (Object.hasOwn(values, name) ? values[name] : undefined);
 const keyOf = ({ key }: Pair): string => String(isScalar(key) ? key.value : key);
 
 /**
  * Gives a map these values. What it names has its value from `full`, even a default; what it does not name is added where `slim`
  * has it, after the field that comes before it there.
  */
-export function mergeMap(document: Document, map: YAMLMap, slim: Values, full: Values): void {
+export function mergeMap(document: Document, map: YAMLMap, slim: EntityValues, full: EntityValues): void {
   map.items = map.items.filter((pair) => own(full, keyOf(pair)) !== undefined);
   for (const pair of map.items) {
     const key = keyOf(pair);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ENTITIES, type EntityKind, ENTITY_KINDS } from '#core/contract/entities.ts';
-import { KIND_OF } from '#core/definitions/kinds.ts';
+import { ENTITY_SERVICES } from '#core/definitions/kinds.ts';
 import { schemaOf } from '../transfer-items.ts';
 
 /** How one record stands in a file. */
@@ -36,7 +36,7 @@ export interface Room extends Form {
 export const ROOMS: readonly Room[] = ENTITY_KINDS.map((kind) => ({
   kind,
   folder: ENTITIES[kind].plural,
-  schema: schemaOf(KIND_OF[kind]),
+  schema: schemaOf(ENTITY_SERVICES[kind]),
   ...FORMS[kind],
 }));
 

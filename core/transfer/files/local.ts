@@ -1,5 +1,5 @@
 import { AppError } from '#core/errors.ts';
-import type { Values } from '#core/store/entity-table.ts';
+import type { EntityValues } from '#core/store/entity-table.ts';
 import { type FileFault, type FoundFile, readFolder } from './folder.ts';
 import { type Configuration, type FileRecord, normalise, normaliseSettings, secretFields, secretSettings } from './records.ts';
 import { type FileText, readText, TextFault } from './text.ts';
@@ -9,13 +9,13 @@ export interface LocalRecord extends FileRecord {
   readonly path: string;
   readonly text: string;
   /** The values as they stand in the file, with the name. */
-  readonly sent: Values;
+  readonly sent: EntityValues;
   readonly lineOf: (field: string | null) => number;
 }
 
 export interface LocalSettings {
   readonly text: string;
-  readonly sent: Values;
+  readonly sent: EntityValues;
   readonly lineOf: (field: string | null) => number;
 }
 
@@ -32,7 +32,7 @@ export async function readLocal(root: string): Promise<Local> {
   const faults: FileFault[] = [...found];
   const records = new Map<string, LocalRecord>();
   let settings_file: LocalSettings | null = null;
-  let settings: Values = {};
+  let settings: EntityValues = {};
   const attempt = (file: FoundFile, work: (text: FileText) => void): void => {
     let text: FileText | null = null;
     try {
@@ -66,13 +66,13 @@ export async function readLocal(root: string): Promise<Local> {
 
 function toRecord(file: FoundFile, room: NonNullable<FoundFile['room']>, { values, lineOf }: FileText): LocalRecord {
   refuseSecrets(secretFields(room, values), lineOf);
-  const sent: Values = { ...values, name: values['name'] ?? file.stem };
+  const sent: EntityValues = { ...values, name: values['name'] ?? file.stem };
   const normal = normalise(room, sent);
   const name = String(normal['name']);
   return { id: `${room.kind}:${name}`, room, name, values: normal, path: file.path, text: file.text, sent, lineOf };
 }
 
-function readSettings({ values, lineOf }: FileText): Values {
+function readSettings({ values, lineOf }: FileText): EntityValues {
   refuseSecrets(secretSettings(values), lineOf);
   const elsewhere = ['identity_providers', 'oauth_apps'].find((name) => Object.hasOwn(values, name));
   if (elsewhere !== undefined) {

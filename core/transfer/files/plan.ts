@@ -1,7 +1,7 @@
 import { byPlural, ENTITY_KINDS } from '#core/contract/entities.ts';
 import type { RawInput } from '#core/contract/index.ts';
 import { FORMAT } from '#core/contract/transfer.ts';
-import type { Values } from '#core/store/entity-table.ts';
+import type { EntityValues } from '#core/store/entity-table.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
 import type { FileFault } from './folder.ts';
 import { SETTINGS_FILE } from './layout.ts';
@@ -11,15 +11,15 @@ import type { Base } from './state.ts';
 
 export type PlannedChange =
   | { readonly action: 'create'; readonly record: LocalRecord }
-  | { readonly action: 'update'; readonly record: LocalRecord; readonly before: Values }
+  | { readonly action: 'update'; readonly record: LocalRecord; readonly before: EntityValues }
   | { readonly action: 'delete'; readonly record: FileRecord };
 
 /** What a push would change. */
 export interface Plan {
   readonly changes: readonly PlannedChange[];
   /** Settings that the file gives another value. */
-  readonly settings: Values;
-  readonly settings_before: Values;
+  readonly settings: EntityValues;
+  readonly settings_before: EntityValues;
   /** What the server has and the folder has not, and stays. */
   readonly left: readonly FileRecord[];
   /** Records that were changed on the server since the folder last met it, and tests of what the push deletes. */

@@ -1,5 +1,5 @@
 import { AppError } from '#core/errors.ts';
-import type { Values } from '#core/store/entity-table.ts';
+import type { EntityValues } from '#core/store/entity-table.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
 import { removeInside, writeInside } from './folder.ts';
 import { fileNameOf, ROOMS, SETTINGS_FILE } from './layout.ts';
@@ -154,7 +154,7 @@ function isSame(values: unknown, read: () => unknown): boolean {
 }
 
 /** The settings that the file names; a new file names all. */
-function settingsText({ settings_file, settings }: Local, server: Values): string {
+function settingsText({ settings_file, settings }: Local, server: EntityValues): string {
   if (settings_file === null) return writeText(slimSettings(server), null);
   const named = Object.fromEntries(Object.keys(settings).map((name) => [name, server[name]]));
   if (canonical(named) === canonical(settings)) return settings_file.text;

@@ -7,7 +7,7 @@ import { AppError } from '#core/errors.ts';
 import { toInvalid } from '#core/process/issues.ts';
 import { readStored } from '#core/process/read-value.ts';
 import { isSecretEntry } from '#core/definitions/connection-draft.ts';
-import type { Values } from '#core/store/entity-table.ts';
+import type { EntityValues } from '#core/store/entity-table.ts';
 import { toVariables } from '#core/settings/settings.ts';
 import { canonical, hashOf } from '#snapshots/format/canonical.ts';
 import { withoutDefaults } from './defaults.ts';
@@ -19,16 +19,16 @@ export interface FileRecord {
   readonly id: string;
   readonly room: Room;
   readonly name: string;
-  readonly values: Values;
+  readonly values: EntityValues;
 }
 
 /** A whole configuration: its records, and settings by name. */
 export interface Configuration<R extends FileRecord = FileRecord> {
   readonly records: ReadonlyMap<string, R>;
-  readonly settings: Values;
+  readonly settings: EntityValues;
 }
 
-const without = (values: Values, names: readonly string[]): Values =>
+const without = (values: EntityValues, names: readonly string[]): EntityValues =>
   names.length === 0 ? values : Object.fromEntries(Object.entries(values).filter(([name]) => !names.includes(name)));
 
 /** The same record, whatever the server works out of it. */
@@ -36,7 +36,7 @@ export const hashOfRecord = ({ room, values }: Pick<FileRecord, 'room' | 'values
   hashOfValues(without(values, room.derived));
 
 /** Whether a file says what the server has. What a file leaves to the server is as the server has it. */
-export function isSameRecord({ room, values }: FileRecord, stored: Values): boolean {
+export function isSameRecord({ room, values }: FileRecord, stored: EntityValues): boolean {
   const open = room.derived.filter((name) => values[name] === null);
   return canonical(without(values, open)) === canonical(without(stored, open));
 }
@@ -54,7 +54,7 @@ const secretsOf = ({ schema }: Room): readonly string[] =>
   marked(schema.entries, ({ secret }) => secret === true).map(([name]) => name);
 
 /** The values with every default, without secrets. Throws `invalid`, naming each field. */
-export function normalise(room: Room, values: Values): Values {
+export function normalise(room: Room, values: EntityValues): EntityValues {
   const result = readStored(room.schema, values);
   if (!result.success) throw toInvalid(result.issues, Object.keys(room.schema.entries));
   const secrets = secretsOf(room);
@@ -62,8 +62,8 @@ export function normalise(room: Room, values: Values): Values {
 }
 
 /** The values as a person writes them. */
-export function slimValues(room: Room, values: Values): Values {
-  const ordered = withoutDefaults(room.schema, values) as Values;
+export function slimValues(room: Room, values: EntityValues): EntityValues {
+  const ordered = withoutDefaults(room.schema, values) as EntityValues;
   const { name: _, connection, ...rest } = ordered;
   const slim = { ...(connection === undefined ? {} : { connection }), ...rest };
   const same = canonical(normalise(room, { ...slim, name: values['name'] })) === canonical(values);
@@ -71,8 +71,8 @@ export function slimValues(room: Room, values: Values): Values {
 }
 
 /** Fields of a file that hold a secret. */
-export function secretFields(room: Room, values: Values): readonly string[] {
-  const extra = Object.entries((values['extra_params'] ?? {}) as Values);
+export function secretFields(room: Room, values: EntityValues): readonly string[] {
+  const extra = Object.entries((values['extra_params'] ?? {}) as EntityValues);
   return [
     ...secretsOf(room).filter((name) => (values[name] ?? null) !== null),
     ...extra
@@ -102,7 +102,7 @@ export function fromExport(exported: Export): Configuration {
 }
 
 /** Settings of a file, as a server exports them. Throws `invalid`. */
-export function normaliseSettings(values: Values): Values {
+export function normaliseSettings(values: EntityValues): EntityValues {
   const { version: _, ...entries } = PATCH;
   const result = readStored(v.strictObject(entries), values);
   if (!result.success) throw toInvalid(result.issues, SETTINGS);
@@ -110,9 +110,9 @@ export function normaliseSettings(values: Values): Values {
   return { ...settings, ...(global_variables === undefined ? {} : { global_variables: toVariables(global_variables) }) };
 }
 
-export function secretSettings(values: Values): readonly string[] {
+export function secretSettings(values: EntityValues): readonly string[] {
   const clients = Array.isArray(values['oauth_clients']) ? (values['oauth_clients'] as readonly unknown[]) : [];
-  const isObject = (value: unknown): value is Values => typeof value === 'object' && value !== null;
+  const isObject = (value: unknown): value is EntityValues => typeof value === 'object' && value !== null;
   return [
     ...Object.keys(values).filter((name) => SECRET_SETTINGS.has(name)),
     ...clients.flatMap((client, n) =>
@@ -122,7 +122,7 @@ export function secretSettings(values: Values): readonly string[] {
 }
 
 /** Settings as a person writes them. */
-export function slimSettings(settings: Values): Values {
+export function slimSettings(settings: EntityValues): EntityValues {
   const slim = SETTINGS.flatMap((name) =>
     settings[name] === undefined ? [] : [[name, slimSetting(name, settings[name])] as const],
   );

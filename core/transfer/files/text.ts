@@ -2,7 +2,7 @@ import { Document, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument
 import { AppError } from '#core/errors.ts';
 import { refuseUnkeepable } from '#core/process/issues.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
-import type { Values } from '#core/store/entity-table.ts';
+import type { EntityValues } from '#core/store/entity-table.ts';
 import { mergeMap } from './edit.ts';
 import { withUnchanged } from './splice.ts';
 
@@ -18,7 +18,7 @@ export class TextFault extends Error {
 
 /** A file that was read. */
 export interface FileText {
-  readonly values: Values;
+  readonly values: EntityValues;
   /** The line, from 1, of a field such as `parameters.0.name`, or of the nearest one around it. */
   readonly lineOf: (field: string | null) => number;
 }
@@ -82,9 +82,9 @@ export function readText(text: string, body: string | null): FileText {
     const path = field === null || field === '' ? [] : field.split('.');
     return body !== null && path[0] === body ? parts.body_line : lineAt(path);
   };
-  let values: Values;
+  let values: EntityValues;
   try {
-    values = document.toJS({ maxAliasCount: 100 }) as Values;
+    values = document.toJS({ maxAliasCount: 100 }) as EntityValues;
     refuseUnkeepable(values);
   } catch (error) {
     const [first] = error instanceof AppError ? error.errors : [];
@@ -123,7 +123,7 @@ const FORMS = [
   },
 ] as const;
 
-const compose = (yaml: string, values: Values, body: string | null): string => {
+const compose = (yaml: string, values: EntityValues, body: string | null): string => {
   if (body === null) return yaml;
   const text = values[body];
   const written = typeof text === 'string' ? text : '';
@@ -131,7 +131,7 @@ const compose = (yaml: string, values: Values, body: string | null): string => {
   return `---\n${yaml}---\n${written}${written === '' || written.endsWith('\r') ? '' : '\n'}`;
 };
 
-const holds = (text: string, values: Values, body: string | null): boolean => {
+const holds = (text: string, values: EntityValues, body: string | null): boolean => {
   try {
     return canonical(readText(text, body).values) === canonical(values);
   } catch (error) {
@@ -140,11 +140,11 @@ const holds = (text: string, values: Values, body: string | null): boolean => {
   }
 };
 
-const withoutBody = (values: Values, body: string | null): Values =>
+const withoutBody = (values: EntityValues, body: string | null): EntityValues =>
   Object.fromEntries(Object.entries(values).filter(([name, value]) => name !== body && value !== undefined));
 
 /** A file that holds these values. */
-export function writeText(values: Values, body: string | null): string {
+export function writeText(values: EntityValues, body: string | null): string {
   const front = withoutBody(values, body);
   const kept = body !== null && (values[body] === null || values[body] === '') ? front : values;
   for (const form of FORMS) {
@@ -158,7 +158,7 @@ export function writeText(values: Values, body: string | null): string {
  * The file with other values: comments, the order of its fields and the way they are written stay.
  * @param slim the values as a new file would have them. @param full with every default, for the fields that the file names.
  */
-export function editText(text: string, slim: Values, full: Values, body: string | null): string | null {
+export function editText(text: string, slim: EntityValues, full: EntityValues, body: string | null): string | null {
   const parts = split(text, body);
   const { document, map } = parseYaml(parts.yaml, parts.yaml_line);
   mergeMap(document, map, withoutBody(slim, body), withoutBody(full, body));

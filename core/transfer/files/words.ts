@@ -3,7 +3,7 @@ import { labelsIn } from '#core/contract/marks.ts';
 import { ServerConfigPatch } from '#core/contract/settings/config.ts';
 import type { ImportChecks } from '#core/contract/transfer.ts';
 import { diffLines, foldSame } from '#core/lib/text/line-diff.ts';
-import type { Values } from '#core/store/entity-table.ts';
+import type { EntityValues } from '#core/store/entity-table.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
 import { SETTINGS_FILE } from './layout.ts';
 import type { Plan, PlannedChange } from './plan.ts';
@@ -38,13 +38,13 @@ function changeLines(change: PlannedChange): string[] {
 }
 
 /** What a file leaves to the server is no change. */
-const withDerived = ({ record: { room, values }, before }: Extract<PlannedChange, { action: 'update' }>): Values => ({
+const withDerived = ({ record: { room, values }, before }: Extract<PlannedChange, { action: 'update' }>): EntityValues => ({
   ...values,
   ...Object.fromEntries(room.derived.filter((name) => values[name] === null).map((name) => [name, before[name]])),
 });
 
 /** Each field that differs; texts of several lines as removed and added lines. */
-function fieldLines(entries: Parameters<typeof labelsIn>[0], before: Values, after: Values): string[] {
+function fieldLines(entries: Parameters<typeof labelsIn>[0], before: EntityValues, after: EntityValues): string[] {
   const labels: Readonly<Record<string, string>> = { connection: 'Connection', ...labelsIn(entries) };
   return Object.keys(after).flatMap((name) => {
     const [old, now] = [before[name], after[name]];

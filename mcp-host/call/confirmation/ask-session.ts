@@ -3,7 +3,7 @@ import { isMembers, type Members } from '#mcp-host/protocol/messages.ts';
 import type { Session } from '#mcp-host/requests/sessions.ts';
 import type { CallContext } from '../context.ts';
 import type { ProgressStream } from '#mcp-host/requests/progress-stream.ts';
-import { waitedFor } from '#mcp-host/requests/request-record.ts';
+import { whileWaiting } from '#mcp-host/requests/request-record.ts';
 import { ANSWER_MS, type Confirmations } from './pending-call.ts';
 
 /** Why there is no answer: nobody gave one in time, or the client refused to ask. */
@@ -32,7 +32,7 @@ export async function askSession(
   ask.left.addEventListener('abort', leave, { once: true });
   try {
     ask.send(JSON.stringify({ jsonrpc: '2.0', id, method: 'elicitation/create', params }));
-    return await waitedFor(
+    return await whileWaiting(
       record,
       withTimeout(promise, ANSWER_MS, () => 'timeout' as const),
     );

@@ -1,12 +1,12 @@
 import { createExpiringMap } from '#core/lib/expiring-map.ts';
-import type { DecisionNews } from '#core/contract/deploy/control.ts';
+import type { DecisionEvent } from '#core/contract/deploy/control.ts';
 import type { StopSignal } from '#core/engines/shared/stop.ts';
 import { withTimeout } from '#core/lib/with-timeout.ts';
 
 /** What people decided on the page, as the server told this host. */
 export interface Decisions {
   /** The first word on a question counts. */
-  take(news: DecisionNews): void;
+  take(news: DecisionEvent): void;
   /** What was decided, or is within so many milliseconds; null: nothing, or the call ended. */
   of(nonce: string, within_ms: number, end: StopSignal): Promise<boolean | null>;
 }

@@ -4,11 +4,11 @@ import type { FrozenTool } from '#snapshots/format/format.ts';
 import { isMembers, type Members, RPC, RpcError } from '#mcp-host/protocol/messages.ts';
 import type { CallResult } from '../cache.ts';
 import type { CallContext } from '../context.ts';
-import { waitedFor } from '#mcp-host/requests/request-record.ts';
+import { whileWaiting } from '#mcp-host/requests/request-record.ts';
 import { askSession, type Reply } from './ask-session.ts';
 import {
   ANSWER_MS,
-  type AskedCall,
+  type PendingCall,
   type Confirmations,
   decisionIn,
   InputRequired,
@@ -20,7 +20,7 @@ import {
 } from './pending-call.ts';
 import { TOKEN } from '#mcp-host/registry/tool-item.ts';
 import { declaredIn, opensPages, showsForms } from '#mcp-host/protocol/client-capabilities.ts';
-import { ANSWER, type AskedWrite, pageMessage, questionOf, rowsOf, saidOnPage, titleOf } from './question.ts';
+import { ANSWER, type WriteQuestion, pageMessage, questionOf, rowsOf, pageAnswer, titleOf } from './question.ts';
 
 /** How often the client of a session is asked within one call, when the rows change meanwhile. */
 const MOST_QUESTIONS = 3;
@@ -41,7 +41,7 @@ interface Approval {
  * what is allowed, or was confirmed with the same count, is committed.
  */
 export async function guardedWrite(
-  call: AskedCall,
+  call: PendingCall,
   confirmations: Confirmations,
   run: GuardedRun,
 ): Promise<CallResult | InputRequired> {
@@ -52,7 +52,7 @@ export async function guardedWrite(
   const { confirmation: earlier } = record;
   let approval = agreed;
   for (let questions = 0; ; questions++) {
-    const outcome = await attempt(tool, approval, run);
+    const outcome = await runGuarded(tool, approval, run);
     if (outcome.verdict === 'done') {
       if (approval !== null) record.confirmation = approval.by;
       return outcome.result;
@@ -75,14 +75,14 @@ export async function guardedWrite(
   }
 }
 
-const restless = ({ tool, changes }: AskedWrite): AppError =>
+const restless = ({ tool, changes }: WriteQuestion): AppError =>
   new AppError(
     'confirmation_required',
     `${titleOf(tool)} would now change ${rowsOf(changes)}: other rows than confirmed, each of the ${MOST_QUESTIONS} times that a person was asked. Nothing was changed. Call again once the rows have settled.`,
   );
 
 /** Asks the client of a session, whose stream waits for the answer; null: it has none, or cannot ask. */
-function sessionAsks(call: AskedCall, asked: AskedWrite, confirmations: Confirmations): (() => Promise<Reply>) | null {
+function sessionAsks(call: PendingCall, asked: WriteQuestion, confirmations: Confirmations): (() => Promise<Reply>) | null {
   const { context } = call;
   const { ask, record } = context;
   const { session } = record;
@@ -95,16 +95,16 @@ function sessionAsks(call: AskedCall, asked: AskedWrite, confirmations: Confirma
     const opened = await askSession(context, ask, session, pageOf(asked, context, question, confirmations), confirmations);
     if (typeof opened === 'string' || opened['action'] !== 'accept') return opened;
     const left_ms = question.ends_at - confirmations.now();
-    const approved = await waitedFor(record, confirmations.decisions.of(question.nonce, left_ms, context.deadline));
+    const approved = await whileWaiting(record, confirmations.decisions.of(question.nonce, left_ms, context.deadline));
     const params = { elicitationId: question.nonce };
     ask.send(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/elicitation/complete', params }));
-    return approved === null ? 'timeout' : saidOnPage(approved);
+    return approved === null ? 'timeout' : pageAnswer(approved);
   };
 }
 
 /** The page for a question, as `elicitation/create` has it. Revisions before 2026-07-28 want its id, too. */
 const pageOf = (
-  asked: AskedWrite,
+  asked: WriteQuestion,
   context: CallContext,
   question: { readonly nonce: string; readonly ends_at: number },
   { pages }: Confirmations,
@@ -115,9 +115,11 @@ const pageOf = (
   ...(!context.record.protocol.modern && { elicitationId: question.nonce }),
 });
 
-type Attempt = { readonly verdict: 'done'; readonly result: CallResult } | { readonly verdict: 'ask'; readonly changes: Changes };
+type GuardedWriteStep =
+  | { readonly verdict: 'done'; readonly result: CallResult }
+  | { readonly verdict: 'ask'; readonly changes: Changes };
 
-async function attempt(tool: FrozenTool, approval: Approval | null, run: GuardedRun): Promise<Attempt> {
+async function runGuarded(tool: FrozenTool, approval: Approval | null, run: GuardedRun): Promise<GuardedWriteStep> {
   const { confirm = 'never', confirm_rows = 0, max_affected_rows = null } = tool;
   let counted: Changes | null = null;
   let committed = false;
@@ -146,8 +148,8 @@ const same = (a: Changes, b: Changes): boolean => a.all === b.all && a.direct ==
 
 /** Asks by the answer of this call, where the client can ask; else refuses with the way out. */
 function askElsewhere(
-  call: AskedCall,
-  asked: AskedWrite,
+  call: PendingCall,
+  asked: WriteQuestion,
   confirmations: Confirmations,
   why = 'cannot ask anybody',
 ): CallResult | InputRequired {
@@ -186,7 +188,7 @@ function askElsewhere(
 }
 
 /** What this call brings along of an earlier one; null: nothing that counts, so the question is asked anew. */
-async function approvalOf(call: AskedCall, confirmations: Confirmations): Promise<Approval | InputRequired | null> {
+async function approvalOf(call: PendingCall, confirmations: Confirmations): Promise<Approval | InputRequired | null> {
   const { brought, context } = call;
   if (brought === null || brought.asked.changes === null) return null;
   const { asked, from_person } = brought;

@@ -4,10 +4,10 @@ import { depthFault } from '#core/query/argument-values.ts';
 import { inputSchema, isSent, mustBeGiven } from '#core/query/arguments.ts';
 import { isMembers, type Members } from '#mcp-host/protocol/messages.ts';
 import {
-  type AskedCall,
+  type PendingCall,
   type Confirmations,
   InputRequired,
-  type Replied,
+  type PersonReply,
   replyIn,
   sealQuestion,
   tooFast,
@@ -27,7 +27,7 @@ const CONSTRAINTS = ['enum', 'minimum', 'maximum', 'minLength', 'maxLength'] as 
 const FORMATS: Partial<Readonly<Record<Parameter['type'], string>>> = { date: 'date', datetime: 'date-time' };
 
 interface Filled<V> {
-  readonly call: AskedCall;
+  readonly call: PendingCall;
   readonly values: V;
 }
 
@@ -36,7 +36,7 @@ interface Filled<V> {
  * shows forms. What was filled in is checked like any argument.
  */
 export async function fillMissing<V>(
-  call: AskedCall,
+  call: PendingCall,
   confirmations: Confirmations,
   check: (args: Members) => V | Promise<V>,
 ): Promise<Filled<V> | InputRequired> {
@@ -56,7 +56,7 @@ export async function fillMissing<V>(
 }
 
 /** What a form can ask for; null: something else is wrong, or cannot be asked for. */
-function askable({ tool, args }: AskedCall, error: unknown): readonly Parameter[] | null {
+function askable({ tool, args }: PendingCall, error: unknown): readonly Parameter[] | null {
   if (!(error instanceof AppError) || error.code !== 'invalid' || error.errors.length === 0) return null;
   const missing = tool.parameters.filter(
     (parameter) =>
@@ -69,11 +69,11 @@ function askable({ tool, args }: AskedCall, error: unknown): readonly Parameter[
 
 /** Throws the refusal of the call where nobody can be asked. */
 async function ask(
-  call: AskedCall,
+  call: PendingCall,
   missing: readonly Parameter[],
   confirmations: Confirmations,
   refusal: AppError,
-): Promise<Replied | InputRequired> {
+): Promise<PersonReply | InputRequired> {
   const { brought, context } = call;
   const { record } = context;
   const { session, protocol } = record;
@@ -97,7 +97,7 @@ async function ask(
 }
 
 /** One form with a field for each missing argument. */
-function formOf({ tool }: AskedCall, missing: readonly Parameter[]): Members {
+function formOf({ tool }: PendingCall, missing: readonly Parameter[]): Members {
   const names = missing.map(({ name }) => name);
   const count = names.length === 1 ? '1 more argument' : `${names.length} more arguments`;
   return {
@@ -133,9 +133,9 @@ function fieldOf(parameter: Parameter): Members {
 
 /** What a person filled in, of what was asked for. */
 function filledIn(
-  { reply, after_ms }: Replied,
+  { reply, after_ms }: PersonReply,
   missing: readonly Parameter[],
-  { given: before, context: { record } }: AskedCall,
+  { given: before, context: { record } }: PendingCall,
   refusal: AppError,
 ): Members {
   const { action, content } = reply;

@@ -2,13 +2,13 @@ import { AppError } from '#core/errors.ts';
 import { CONFIRM_PATH, createPageQuestions, LONGEST_QUESTION, type PageQuestion } from '#core/edge/confirmation-page.ts';
 import { isSignedIn } from '#mcp-host/auth/caller.ts';
 import type { CallContext } from '../context.ts';
-import { type AskedWrite, givenArguments, plain, rowsOf, targetOf, titleOf } from './question.ts';
+import { type WriteQuestion, givenArguments, plain, rowsOf, targetOf, titleOf } from './question.ts';
 
 /** Makes the address of the page on which a signed-in person confirms; it is of no use to anybody else. */
 export interface PageAddresses {
   /** Whether the caller is a person who can sign in to the server that has the page. Throws when the page cannot show all of the call. */
-  serves(asked: AskedWrite, context: CallContext): boolean;
-  of(asked: AskedWrite, context: CallContext, question: QuestionHead): string;
+  serves(asked: WriteQuestion, context: CallContext): boolean;
+  of(asked: WriteQuestion, context: CallContext, question: QuestionHead): string;
 }
 
 type QuestionHead = Pick<PageQuestion, 'nonce' | 'ends_at'>;
@@ -18,7 +18,7 @@ const SOME_HEAD: QuestionHead = { nonce: '00000000-0000-4000-8000-000000000000',
 /** @param origin of the server's pages, as people reach it; null: not known. */
 export function createPageAddresses(keys: readonly string[], origin: () => string | null): PageAddresses {
   const questions = createPageQuestions(keys);
-  const sealed = (asked: AskedWrite, { caller }: CallContext, head: QuestionHead): string => {
+  const sealed = (asked: WriteQuestion, { caller }: CallContext, head: QuestionHead): string => {
     const { tool, changes, before } = asked;
     const title = tool.listing['title'];
     const { grant } = caller.claims;

@@ -7,15 +7,15 @@ import type { FrozenTool } from '#snapshots/format/format.ts';
 import type { CallContext } from '#mcp-host/call/context.ts';
 import { callDigest } from '#mcp-host/call/page-cursors.ts';
 import { isStopping } from '#mcp-host/requests/running-calls.ts';
-import { waitedFor } from '#mcp-host/requests/request-record.ts';
-import { saidOnPage, titleOf } from './question.ts';
+import { whileWaiting } from '#mcp-host/requests/request-record.ts';
+import { pageAnswer, titleOf } from './question.ts';
 import { AppError } from '#core/errors.ts';
 import { TOKEN } from '#mcp-host/registry/tool-item.ts';
 import type { Changes } from '#core/engines/shared/source.ts';
 import { type Sealing, createSealing } from '#core/lib/sealing.ts';
 
 /** A question that was asked, and all that an answer to it has to agree with. */
-export interface Asked {
+export interface PendingQuestion {
   /** Whether a person was asked with a form or led to a page, or a token was given that the model passes back. */
   readonly to: 'person' | 'page' | 'model';
   readonly tool_id: string;
@@ -35,7 +35,7 @@ export interface Asked {
   readonly ends_at: number;
 }
 
-export type SealedState = Sealing<Asked>;
+export type SealedState = Sealing<PendingQuestion>;
 
 export const createSealedState = (keys: readonly string[]): SealedState => createSealing(keys, 'mcp-confirmations/1', 8_192);
 
@@ -82,19 +82,19 @@ export class InputRequired {
 }
 
 /** A call of a tool that may ask a person. */
-export interface AskedCall {
+export interface PendingCall {
   readonly tool: FrozenTool;
   /** Without the token of a two-step call; with what a person filled in. */
   readonly args: Members;
   /** Those of them that a person filled in. */
   readonly given: Members;
-  readonly brought: Brought | null;
+  readonly brought: CarriedAnswer | null;
   readonly context: CallContext;
 }
 
 /** What a call brings along of an earlier one. */
-export interface Brought {
-  readonly asked: Asked;
+export interface CarriedAnswer {
+  readonly asked: PendingQuestion;
   readonly from_person: boolean;
 }
 
@@ -105,7 +105,7 @@ export function openCall(
   token: unknown,
   context: CallContext,
   { state }: Confirmations,
-): AskedCall {
+): PendingCall {
   const { protocol, message } = context.record;
   const { requestState } = message.params;
   const from_person = protocol.modern && requestState !== undefined;
@@ -128,18 +128,18 @@ export function openCall(
     : { ...none, brought };
 }
 
-export interface Replied {
+export interface PersonReply {
   readonly reply: Members;
   readonly after_ms: number;
 }
 
 /** The answer that a call brings along, once; null: nothing that counts, so the question is asked anew. */
 export async function replyIn(
-  { asked, from_person }: Brought,
+  { asked, from_person }: CarriedAnswer,
   question: string,
   { record }: CallContext,
   { once, now }: Confirmations,
-): Promise<Replied | null> {
+): Promise<PersonReply | null> {
   if (isOver(asked, { once, now })) {
     record.confirmation = 'expired';
     return null;
@@ -152,7 +152,7 @@ export async function replyIn(
   return { reply, after_ms: now() - asked.asked_at };
 }
 
-const isOver = ({ ends_at, host }: Asked, { once, now }: Pick<Confirmations, 'once' | 'now'>): boolean =>
+const isOver = ({ ends_at, host }: PendingQuestion, { once, now }: Pick<Confirmations, 'once' | 'now'>): boolean =>
   ends_at <= now() || (host !== null && host !== once.host);
 
 /**
@@ -160,11 +160,11 @@ const isOver = ({ ends_at, host }: Asked, { once, now }: Pick<Confirmations, 'on
  * has not decided yet is waited for, over several requests, until the question ends. A client's word says that the page was opened, or that it was not.
  */
 export async function decisionIn(
-  { asked }: Brought,
+  { asked }: CarriedAnswer,
   question: string,
   { record, deadline }: CallContext,
   { once, now, decisions }: Confirmations,
-): Promise<Replied | InputRequired | null> {
+): Promise<PersonReply | InputRequired | null> {
   const { inputResponses, requestState } = record.message.params;
   const reply = isMembers(inputResponses) ? inputResponses[question] : undefined;
   const at = now();
@@ -178,7 +178,7 @@ export async function decisionIn(
   }
   const left_ms = asked.ends_at - at;
   const is_last = left_ms <= WAIT_MS + REST_MS;
-  const approved = await waitedFor(record, decisions.of(asked.nonce, is_last ? left_ms : WAIT_MS, deadline));
+  const approved = await whileWaiting(record, decisions.of(asked.nonce, is_last ? left_ms : WAIT_MS, deadline));
   if (approved === null && isStopping(deadline.reason)) return new InputRequired(null, String(requestState));
   deadline.throwIfAborted();
   if (approved === null) {
@@ -186,15 +186,15 @@ export async function decisionIn(
     throw unanswered(record);
   }
   if (!(await once.use(asked.nonce))) throw refusal(true, SPENT);
-  return { reply: saidOnPage(approved), after_ms: Number.POSITIVE_INFINITY };
+  return { reply: pageAnswer(approved), after_ms: Number.POSITIVE_INFINITY };
 }
 
 /** @param changes null: arguments are asked for. */
 export function sealQuestion(
-  { tool, args, given, context }: AskedCall,
+  { tool, args, given, context }: PendingCall,
   { state, once, now }: Confirmations,
-  to: Asked['to'],
-  changes: Asked['changes'],
+  to: PendingQuestion['to'],
+  changes: PendingQuestion['changes'],
 ): { readonly sealed: string; readonly nonce: string; readonly ends_at: number } {
   const nonce = crypto.randomUUID();
   const asked_at = now();
@@ -222,7 +222,7 @@ export function unanswered(record: CallContext['record']): AppError {
 }
 
 /** Refuses to go on with what was replaced by a deploy while a person was asked: the tool may be gone, or do something else. */
-export function refuseReplaced({ tool, context }: AskedCall, { holds }: Pick<Confirmations, 'holds'>): void {
+export function refuseReplaced({ tool, context }: PendingCall, { holds }: Pick<Confirmations, 'holds'>): void {
   if (holds(context.registry.checksum)) return;
   context.record.confirmation = 'changed';
   throw new AppError(

@@ -10,7 +10,7 @@ import type { RequestRecord } from '#mcp-host/requests/request-record.ts';
 /** The one field of the form: some clients accept forms without a required field by themselves. */
 export const ANSWER = 'ok';
 /** The form as it would be filled in, of what was decided on the page instead. */
-export const saidOnPage = (approved: boolean): Members => ({
+export const pageAnswer = (approved: boolean): Members => ({
   action: approved ? 'accept' : 'decline',
   content: { [ANSWER]: approved },
 });
@@ -18,7 +18,7 @@ const LONGEST_VALUE = 80;
 const MOST_VALUES = 10;
 
 /** A write that somebody is asked about. */
-export interface AskedWrite {
+export interface WriteQuestion {
   readonly tool: FrozenTool;
   readonly args: Members;
   readonly changes: Changes;
@@ -29,7 +29,7 @@ export interface AskedWrite {
 }
 
 /** What is asked, as a form of `elicitation/create`. Every word but the values of arguments is ours; those are quoted. */
-export function questionOf(asked: AskedWrite): Members {
+export function questionOf(asked: WriteQuestion): Members {
   const { changes } = asked;
   const message = `${sentenceOf(asked)}${argumentsOf(asked)} Nothing was changed yet.`;
   const title = changes.all === 1 ? 'Change 1 row' : `Change ${changes.all.toLocaleString('en')} rows`;
@@ -41,17 +41,17 @@ export function questionOf(asked: AskedWrite): Members {
 }
 
 /** The same, answered on a page that shows the rest. */
-export const pageMessage = (asked: AskedWrite): string =>
+export const pageMessage = (asked: WriteQuestion): string =>
   `${sentenceOf(asked)} Nothing was changed yet. Open the page to approve or decline within 2 minutes.`;
 
-function sentenceOf(asked: AskedWrite): string {
+function sentenceOf(asked: WriteQuestion): string {
   const { tool, changes } = asked;
   const target = targetOf(tool);
   return `${titleOf(tool)} would change ${rowsOf(changes)}${target === null ? '' : ` with ${target}`}.${whyAgain(asked)}`;
 }
 
 /** Whoever has answered already reads why they are asked again. */
-function whyAgain({ before, earlier }: AskedWrite): string {
+function whyAgain({ before, earlier }: WriteQuestion): string {
   if (before !== null) return ` The number of rows changed since you were asked: it was ${before.all}.`;
   if (earlier === 'changed') return ' Another version was deployed since you were asked.';
   return earlier === 'expired' ? ' Your earlier answer no longer counts.' : '';
@@ -73,12 +73,12 @@ export function targetOf({ statement }: FrozenTool): string | null {
 }
 
 /** All arguments of a call, as they are shown to people. */
-export const givenArguments = ({ tool, args }: AskedWrite): (readonly [name: string, value: string])[] =>
+export const givenArguments = ({ tool, args }: WriteQuestion): (readonly [name: string, value: string])[] =>
   tool.parameters
     .filter((parameter) => isSent(parameter) && Object.hasOwn(args, parameter.name))
     .map(({ name }) => [name, plain(JSON.stringify(args[name]))]);
 
-function argumentsOf(asked: AskedWrite): string {
+function argumentsOf(asked: WriteQuestion): string {
   const given = givenArguments(asked);
   if (given.length === 0) return '';
   const shown = given.slice(0, MOST_VALUES).map(([name, value]) => `${name} = ${shorten(value)}`);

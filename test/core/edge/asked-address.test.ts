@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { askedHost, askedOrigin, createAddresses, isSameAudience } from '#core/edge/asked-address.ts';
+import { requestedHost, requestedOrigin, createAddresses, isSameAudience } from '#core/edge/asked-address.ts';
 import { originRefusal } from '#core/edge/origins.ts';
 import { parseEnv } from '#core/process/env.ts';
 
@@ -50,14 +50,14 @@ test.each([
   // No proxy handed it on.
   [{ host: '127.0.0.1:8080' }, 'http://127.0.0.1:8080/mcp'],
 ] as const)('behind a trusted proxy %j asks for %s', (headers, resource) => {
-  expect(addresses.at(askedOrigin(new Headers(headers), false, PROXY, trusted))).toBe(resource);
+  expect(addresses.at(requestedOrigin(new Headers(headers), false, PROXY, trusted))).toBe(resource);
 });
 
 test('nobody else says what was asked for', () => {
   const headers = new Headers({ host: '127.0.0.1:8080', 'x-forwarded-host': 'mcp.example.com', 'x-forwarded-proto': 'https' });
   for (const address of [null, '192.0.2.1']) {
-    expect(askedHost(headers, address, trusted)).toBe('127.0.0.1:8080');
-    expect(askedOrigin(headers, false, address, trusted)).toBe('http://127.0.0.1:8080');
+    expect(requestedHost(headers, address, trusted)).toBe('127.0.0.1:8080');
+    expect(requestedOrigin(headers, false, address, trusted)).toBe('http://127.0.0.1:8080');
   }
 });
 

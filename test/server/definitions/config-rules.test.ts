@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { AppError } from '#core/errors.ts';
-import { type Actor, type Call, SYSTEM } from '#core/context/context.ts';
+import { type Actor, type RequestContext, SYSTEM } from '#core/context/context.ts';
 import { run } from '#core/control-plane/run.ts';
 import { secretsIn } from '#core/lib/sealed-values.ts';
 import { createKeyring } from '#core/lib/secrets.ts';
@@ -19,7 +19,7 @@ beforeEach(async () => {
 afterEach(() => t.close());
 
 const bearer: Actor = { type: 'agent_token', id: 'a', name: 'agent', scopes: ['read', 'write'] };
-const as_bearer: Call = { actor: bearer, ip: null, user_agent: null, request_id: 'r' };
+const as_bearer: RequestContext = { actor: bearer, ip: null, user_agent: null, request_id: 'r' };
 const PATH = '/api/v1/server/config';
 const get = () => t.call('config.get', {});
 const patch = (body: object) => t.send('config.update', body);

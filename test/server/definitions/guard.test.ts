@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from '#core/control-plane/run.ts';
-import { systemCall } from '#core/context/context.ts';
+import { systemRequest } from '#core/context/context.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 
 let t: TestApp;
@@ -151,7 +151,8 @@ test('a refused change is noted under the name that is stored', async () => {
 
 describe('a refusal by a control is noted, with its notice, whatever was to be written', () => {
   // Nobody reads word of their own actions.
-  const events = async ({ app }: TestApp) => (await run(app, 'notices.events', { event: 'guard_hit' }, systemCall('test'))).items;
+  const events = async ({ app }: TestApp) =>
+    (await run(app, 'notices.events', { event: 'guard_hit' }, systemRequest('test'))).items;
 
   test('variables that an agent sets, webhooks and identity providers', async () => {
     const strict = await testApp({ SVC_ALLOW_PRIVATE_NETWORKS: 'false' });
@@ -198,7 +199,7 @@ describe('a refusal by a control is noted, with its notice, whatever was to be w
       sql_query: ':sql',
       parameters: [{ name: 'sql', type: 'string' as const }],
     };
-    await run(loose, 'tools.create', tool, systemCall('test'));
+    await run(loose, 'tools.create', tool, systemRequest('test'));
     const rehearsed = await t.send('deploy.run', { dry_run: true });
     expect(rehearsed.body).toMatchObject({ status: 422, code: 'passthrough_sql_blocked', errors: [{ field: 'tool.any' }] });
     expect(await blockedEntries()).toEqual([]);

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { fc } from '#test/support/chance.ts';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { HostEvent, SnapshotNews } from '#core/contract/deploy/control.ts';
+import type { HostEvent, SnapshotEvent } from '#core/contract/deploy/control.ts';
 import { eventForHost } from '#core/deploy/snapshot-event.ts';
 import { contentOf, createSnapshotCache } from '#core/versions/stored-snapshots.ts';
 import { createLog } from '#core/process/log.ts';
@@ -44,7 +44,7 @@ function openHost(t: TestApp) {
   const hear = ({ event, data }: HostEvent) => {
     if (event === 'listen') t.app.hosts.acknowledge('h1', { ...ANSWER, request_id: data.request_id });
     if (event !== 'snapshot' || typeof data !== 'string') return;
-    const news = JSON.parse(data) as SnapshotNews;
+    const news = JSON.parse(data) as SnapshotEvent;
     queue = queue.then(() => taker.take(news));
   };
   const start = async () => {

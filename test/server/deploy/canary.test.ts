@@ -4,7 +4,7 @@ import { watchCanary } from '#core/deploy/candidates/canary.ts';
 import { endCanary } from '#core/deploy/candidates/stored-canaries.ts';
 import { runningCanary } from '#core/versions/running-canary.ts';
 import { AppError } from '#core/errors.ts';
-import { systemCall } from '#core/context/context.ts';
+import { systemRequest } from '#core/context/context.ts';
 import { modern, rpc } from '#test/mcp-host/support.ts';
 import { type Stage, stage } from './candidate-support.ts';
 import { until } from '#test/support/until.ts';
@@ -215,7 +215,7 @@ describe('a canary', () => {
     await watchCanary(app);
     expect((await state()).status).toBe('promoted');
     const late = { status: 'aborted', reason: 'Too late.' } as const;
-    const again = app.store.write((tx) => endCanary({ ...systemCall('test'), app }, tx, row, late));
+    const again = app.store.write((tx) => endCanary({ ...systemRequest('test'), app }, tx, row, late));
     expect(await again.catch((error: unknown) => error)).toMatchObject({ code: 'conflict' });
     expect((await state()).status).toBe('promoted');
   });

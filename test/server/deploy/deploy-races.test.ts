@@ -6,7 +6,7 @@ import type { HostEvent } from '#core/contract/deploy/control.ts';
 import { WAITS } from '#core/platform/waits.ts';
 import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import { run } from '#core/control-plane/run.ts';
-import { systemCall } from '#core/context/context.ts';
+import { systemRequest } from '#core/context/context.ts';
 import { followDeployments } from '#core/deploy/deployment-follow.ts';
 import { readSnapshot, textsOf } from '#core/versions/stored-snapshots.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
@@ -92,7 +92,10 @@ test('a tool that takes its whole statement is deployed and restored only where 
   expect(passthrough.status).toBe(201);
   expect((await t.send('deploy.run')).status).toBe(200);
   const strict = { ...t.app, env: { ...t.app.env, SVC_ALLOW_PASSTHROUGH_SQL: false } };
-  const [{ run }, { systemCall }] = await Promise.all([import('#core/control-plane/run.ts'), import('#core/context/context.ts')]);
+  const [{ run }, { systemRequest: systemCall }] = await Promise.all([
+    import('#core/control-plane/run.ts'),
+    import('#core/context/context.ts'),
+  ]);
   expect(run(strict, 'snapshots.activate', { version: 1 }, systemCall('test'))).rejects.toMatchObject({
     code: 'passthrough_sql_blocked',
   });
@@ -110,7 +113,10 @@ test('a resource that runs text of its caller is not restored where that is not 
   await t.app.store.db.delete(compiled);
   expect((await t.send('deploy.run')).status).toBe(200);
   const strict = { ...t.app, env: { ...t.app.env, SVC_ALLOW_PASSTHROUGH_SQL: false } };
-  const [{ run }, { systemCall }] = await Promise.all([import('#core/control-plane/run.ts'), import('#core/context/context.ts')]);
+  const [{ run }, { systemRequest: systemCall }] = await Promise.all([
+    import('#core/control-plane/run.ts'),
+    import('#core/context/context.ts'),
+  ]);
   const restored = () => run(strict, 'snapshots.activate', { version: 1 }, systemCall('test'));
   const refusal = { code: 'passthrough_sql_blocked', detail: expect.stringContaining('The resource any_rows') as string };
   expect(restored()).rejects.toMatchObject(refusal);
@@ -214,7 +220,7 @@ describeOnce(reachable.postgres)('two servers on one PostgreSQL database', () =>
         },
       },
     };
-    const refused = await run(lost, 'deploy.run', {}, systemCall('lost')).catch(String);
+    const refused = await run(lost, 'deploy.run', {}, systemRequest('lost')).catch(String);
     expect(refused).toContain('was put in service in the meantime');
     const { body } = await a.request('GET', '/api/v1/snapshots?limit=5');
     expect(body['items']).toMatchObject([{ active: true, counts: { tools: 2 } }]);

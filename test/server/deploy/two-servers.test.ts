@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { freeze } from '#snapshots/freeze/freeze.ts';
-import { inTurn } from '#core/deploy/turns.ts';
+import { exclusively } from '#core/deploy/turns.ts';
 import { readWorkingCopy } from '#core/versions/working-copy.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
@@ -59,7 +59,7 @@ describe.skipIf(!reachable.postgres)('two servers of one PostgreSQL database', (
     expect(await states()).toEqual(['stopped', 'stopped']);
     const begun = Promise.withResolvers<void>();
     const done = Promise.withResolvers<void>();
-    const turn = inTurn(on(0).app, async () => {
+    const turn = exclusively(on(0).app, async () => {
       begun.resolve();
       await done.promise;
     });

@@ -9,7 +9,7 @@ import type { RawInput } from '#core/contract/index.ts';
 import { parseEnv } from '#core/process/env.ts';
 import { AppError } from '#core/errors.ts';
 import { createLog } from '#core/process/log.ts';
-import { type Context, systemCall } from '#core/context/context.ts';
+import { type Context, systemRequest } from '#core/context/context.ts';
 import { run } from '#core/control-plane/run.ts';
 import { keyOf } from '#core/lib/sealed-values.ts';
 import { toSettings } from '#core/engines/shared/connection-settings.ts';
@@ -28,7 +28,7 @@ import { connectHost } from '#test/support/host.ts';
 const OLD = 'old-key-old-key-old-key-old-key-old';
 const NEW = 'new-key-new-key-new-key-new-key-new';
 const OTHER = 'other-key-other-key-other-key-other';
-const system = systemCall('test');
+const system = systemRequest('test');
 
 /** What a secret-bearing installation holds; nothing of it is dialled. */
 const draft: RawInput<'connections.create'> = {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import type { LiveToken } from '#core/contract/deploy/control.ts';
-import { forgetOld } from '#core/control-plane/retention.ts';
+import { pruneUsage } from '#core/control-plane/retention.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';
 import { listeningServer, type ListeningServer } from '#test/support/server.ts';
@@ -87,7 +87,7 @@ test('a revoked token stays in the list as revoked for 30 days; the history tell
   for (const secret of [token, row?.digest ?? '-', row?.secret_hash.$sealed ?? '-']) expect(text).not.toContain(secret);
   expect((await t.send('history.rollback', { history_id: String(entries[0]?.id) })).status).toBe(422);
   t.advance(31 * 24 * 3_600_000);
-  await forgetOld(t.app);
+  await pruneUsage(t.app);
   expect((await stored()).map(({ name }) => name)).toEqual(['other']);
 });
 

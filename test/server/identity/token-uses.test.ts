@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
-import { tellTokenUses } from '#core/identity/mcp-tokens.ts';
+import { pushTokenUses } from '#core/identity/mcp-tokens.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { until } from '#test/support/until.ts';
 
@@ -8,7 +8,7 @@ let stop: () => void;
 beforeEach(async () => {
   t = await testApp();
   await t.signIn();
-  stop = tellTokenUses(t.app, 10);
+  stop = pushTokenUses(t.app, 10);
 });
 afterEach(async () => {
   stop();

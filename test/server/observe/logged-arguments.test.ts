@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { LOGGED_ARGUMENTS, type LoggedArguments, LONGEST_SEALED } from '#core/contract/observe/logged-arguments.ts';
 import { createSealing } from '#core/lib/sealing.ts';
-import { forgetOld } from '#core/control-plane/retention.ts';
+import { pruneUsage } from '#core/control-plane/retention.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { namedStores } from '#test/support/metadata.ts';
 import { type Member, peopleOf } from '#test/support/people.ts';
@@ -116,7 +116,7 @@ describe.each([...namedStores])('logged arguments in %s', (metadata) => {
     expect(await detail()).toMatchObject({ arguments_state: 'removed', arguments: null });
     expect(await detail(owner, '2')).toMatchObject({ arguments_state: 'logged' });
     expect(await stored()).toEqual([expect.stringMatching(/.{40}/), expect.stringMatching(/.{40}/)]);
-    await forgetOld(t.app);
+    await pruneUsage(t.app);
     expect(await stored()).toEqual(['', expect.stringMatching(/.{40}/)]);
     expect(await detail()).toMatchObject({ name: 'orders', arguments_state: 'removed' });
   });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
-import { forgetOld } from '#core/control-plane/retention.ts';
+import { pruneUsage } from '#core/control-plane/retention.ts';
 import { forgetSessions } from '#core/observe/retention/session-retention.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
@@ -172,7 +172,7 @@ describe.each([...namedStores])('sessions of clients in %s', (metadata) => {
     for (const [query, total] of Object.entries({ ...totals, 'failed=true': 1, 'failed=false': 2, 'tool=orders&failed=true': 0 }))
       expect([query, (await sessions(`?${query}`)).total]).toEqual([query, total]);
     t.advance(31 * 86_400_000);
-    await forgetOld(t.app);
+    await pruneUsage(t.app);
     await t.call('auth.login', { username: 'ada', password: 'correct horse' });
     expect((await sessions()).total).toBe(0);
     const { mcp_session_names } = t.app.store.tables;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { addDuration, type Histogram, mergeInto, quantile } from '#core/lib/histogram.ts';
-import { forgetOld } from '#core/control-plane/retention.ts';
+import { pruneUsage } from '#core/control-plane/retention.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
@@ -240,8 +240,8 @@ test('queues are merged over hosts, and a host that no longer reports is left ou
 test('what is older than its time, or beyond what is kept, is forgotten, by one server at a time', async () => {
   const old = [31, 29, 8, 6].map((days) => new Date(t.app.clock().getTime() - days * 86_400_000).toISOString());
   await usage({ items: [...old.map((timestamp) => item({ timestamp })), item(), item()] });
-  expect(await forgetOld(t.app)).toBe(1);
-  expect(await forgetOld(t.app)).toBeNull();
+  expect(await pruneUsage(t.app)).toBe(1);
+  expect(await pruneUsage(t.app)).toBeNull();
   expect((await get('/logs'))['total']).toBe(5);
   const { usage_series } = t.app.store.tables;
   const rows = await t.app.store.db.select().from(usage_series);
@@ -256,12 +256,12 @@ test('what is older than its time, or beyond what is kept, is forgotten, by one 
     [31, 29, 8, 6, 0],
   ]);
   t.advance(3_600_000);
-  expect(await forgetOld(t.app, 2)).toBe(3);
+  expect(await pruneUsage(t.app, 2)).toBe(3);
   expect((await get('/logs'))['items']).toMatchObject([{ rows: 2 }, { rows: 2 }]);
   expect((await get('/metrics/stats'))['tools']).toMatchObject({ products: { calls: 2 } });
   // The clock was ahead.
   t.advance(-3_600_000);
-  expect([await forgetOld(t.app), await forgetOld(t.app)]).toEqual([0, null]);
+  expect([await pruneUsage(t.app), await pruneUsage(t.app)]).toEqual([0, null]);
 });
 
 test('a histogram keeps every percentile within 2 %, also after merging', () => {
@@ -299,7 +299,7 @@ testOnce(reachable.postgres)('two servers on one PostgreSQL lose no call of the 
     const stats = await first.call('metrics.stats', {});
     expect(stats).toMatchObject({ tools: { products: { calls: 40, rows: 80 }, b: { calls: 40 } } });
     expect((await first.call('logs.list', { success: true, name: 'b' })).total).toBe(40);
-    const forgotten = await Promise.all([forgetOld(first.app, 10), forgetOld(second.app, 10)]);
+    const forgotten = await Promise.all([pruneUsage(first.app, 10), pruneUsage(second.app, 10)]);
     expect(new Set(forgotten)).toEqual(new Set([70, null]));
   } finally {
     await Promise.all(servers.map((server) => server.close()));
@@ -391,7 +391,7 @@ test('sessions that ended more than a day ago are forgotten, live ones are not',
   const before = await ids();
   t.advance(49 * 3_600_000);
   expect((await login()).status).toBe(200);
-  await forgetOld(t.app);
+  await pruneUsage(t.app);
   const after = await ids();
   expect([before.length > 0, after.length, after.some((id) => before.includes(id))]).toEqual([true, 1, false]);
 });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { emitNotice } from '#core/records/events.ts';
+import { emitEvent } from '#core/records/events.ts';
 import { forgetEvents } from '#core/observe/notices/event-handlers.ts';
 import { run } from '#core/control-plane/run.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
@@ -27,8 +27,8 @@ describe.each([...namedStores])('notices in %s', (metadata) => {
   });
 
   test('are kept without a webhook, and read by each person for themselves', async () => {
-    await emitNotice(t.app, 'deploy', { version: 1, by: 'grace', note: 'Order tools.' });
-    await emitNotice(t.app, 'host_gone', { id: 'h1', url: 'http://h1:8080', seen_at: '' });
+    await emitEvent(t.app, 'deploy', { version: 1, by: 'grace', note: 'Order tools.' });
+    await emitEvent(t.app, 'host_gone', { id: 'h1', url: 'http://h1:8080', seen_at: '' });
     const first = await list();
     expect(first).toMatchObject({
       total: 2,
@@ -44,7 +44,7 @@ describe.each([...namedStores])('notices in %s', (metadata) => {
     // An earlier one takes nothing back, and one that is not there yet reads no more than there is.
     expect((await read({ up_to: '0' })).body).toEqual({ unread: 1 });
     expect((await read({ up_to: '999999' })).body).toEqual({ unread: 0 });
-    await emitNotice(t.app, 'test_failed', { failed: 1, tests: [{ name: 'orders' }], against: 'draft', by: 'ada' });
+    await emitEvent(t.app, 'test_failed', { failed: 1, tests: [{ name: 'orders' }], against: 'draft', by: 'ada' });
     expect(await list()).toMatchObject({ unread: 1, items: [{ message: '1 test failed: orders.' }, {}, {}] });
     for (const body of [{}, { up_to: 'x' }, { up_to: '1', more: true }]) expect((await read(body)).status).toBe(422);
     expect((await t.send('notices.events', {}, { anonymous: true })).status).toBe(401);
@@ -52,7 +52,7 @@ describe.each([...namedStores])('notices in %s', (metadata) => {
 
   test('are unread for one person after another has read them, and before somebody came they were nobody’s', async () => {
     const ids = { ada: '', grace: '' };
-    await emitNotice(t.app, 'host_gone', { id: 'h0', url: 'http://h0:8080', seen_at: '' });
+    await emitEvent(t.app, 'host_gone', { id: 'h0', url: 'http://h0:8080', seen_at: '' });
     t.advance(1_000);
     const { people } = t.app.store.tables;
     const [ada] = await t.app.store.db.select().from(people);
@@ -63,7 +63,7 @@ describe.each([...namedStores])('notices in %s', (metadata) => {
     await t.app.store.write((tx) =>
       tx.insert(people).values({ ...ada, id: ids.grace, username: 'grace', slot: null, created_at }),
     );
-    for (const n of [1, 2]) await emitNotice(t.app, 'host_gone', { id: `h${n}`, url: `http://h${n}:8080`, seen_at: '' });
+    for (const n of [1, 2]) await emitEvent(t.app, 'host_gone', { id: `h${n}`, url: `http://h${n}:8080`, seen_at: '' });
     const unread = async (id: string) => {
       const { items, unread: count } = await run(t.app, 'notices.events', {}, as('admin', id));
       return [count, items.filter((item) => item.unread).length];
@@ -78,7 +78,7 @@ describe.each([...namedStores])('notices in %s', (metadata) => {
       [3, 3],
       [0, 0],
     ]);
-    await emitNotice(t.app, 'host_gone', { id: 'h3', url: 'http://h3:8080', seen_at: '' });
+    await emitEvent(t.app, 'host_gone', { id: 'h3', url: 'http://h3:8080', seen_at: '' });
     await run(t.app, 'notices.read', { up_to: newest?.id ?? '' }, as('admin', ids.ada));
     expect([await unread(ids.ada), await unread(ids.grace)]).toEqual([
       [1, 1],
@@ -87,16 +87,16 @@ describe.each([...namedStores])('notices in %s', (metadata) => {
   });
 
   test('of sign-ins, the prompt guard and certificates are only administrators’, and no data is shown', async () => {
-    await emitNotice(t.app, 'login_locked', { limit: 'address', address: '192.0.2.1', retry_after: 60 });
-    await emitNotice(t.app, 'guard_hit', {
+    await emitEvent(t.app, 'login_locked', { limit: 'address', address: '192.0.2.1', retry_after: 60 });
+    await emitEvent(t.app, 'guard_hit', {
       code: 'guard',
       fields: ['secret-canary'],
       entity_type: 'tool',
       entity_name: 'orders',
       by: 'ada',
     });
-    await emitNotice(t.app, 'certificate', { status: 'issued', domains: ['example.com'] });
-    await emitNotice(t.app, 'drift', { version: 1, drifted: 2, definitions: [{ name: 'a' }, { name: 'b' }] });
+    await emitEvent(t.app, 'certificate', { status: 'issued', domains: ['example.com'] });
+    await emitEvent(t.app, 'drift', { version: 1, drifted: 2, definitions: [{ name: 'a' }, { name: 'b' }] });
     const seen = async (role: 'viewer' | 'admin') =>
       (await run(t.app, 'notices.events', {}, as(role, 'nobody'))).items.map(({ event }) => event);
     expect(await seen('viewer')).toEqual(['drift']);
@@ -108,14 +108,14 @@ describe.each([...namedStores])('notices in %s', (metadata) => {
   });
 
   test('are kept for 30 days and 200 of each, and ids go on', async () => {
-    for (let n = 0; n < 205; n++) await emitNotice(t.app, 'host_gone', { id: `h${n}` });
-    await emitNotice(t.app, 'deploy', { version: 1, by: 'ada', note: null });
+    for (let n = 0; n < 205; n++) await emitEvent(t.app, 'host_gone', { id: `h${n}` });
+    await emitEvent(t.app, 'deploy', { version: 1, by: 'ada', note: null });
     await forgetEvents(t.app);
     expect(await list()).toMatchObject({ total: 201, unread: 100 });
     const [newest] = (await list('?limit=1')).items;
     t.advance(31 * 86_400_000);
     await forgetEvents(t.app);
-    await emitNotice(t.app, 'deploy', { version: 2, by: 'ada', note: null });
+    await emitEvent(t.app, 'deploy', { version: 2, by: 'ada', note: null });
     const { items } = await run(t.app, 'notices.events', {}, as('viewer', 'nobody'));
     expect(items.map(({ about }) => about)).toEqual(['2', '1']);
     expect(Number(items[0]?.id)).toBe(Number(newest?.id) + 1);

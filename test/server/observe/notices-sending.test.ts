@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, afterEach, beforeEach, expect, test } from 'bun:test';
-import { emitNotice } from '#core/records/events.ts';
+import { emitEvent } from '#core/records/events.ts';
 import { createHostWatch } from '#core/observe/notices/watch-hosts.ts';
 import { keepSendingNotices, sendDue } from '#core/observe/notices/send.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
@@ -37,7 +37,7 @@ beforeEach(async () => {
   status = 200;
   const made = await t.call('notices.create', { name: 'team', url: url('/old'), events: ['deploy'] });
   at = `/api/v1/notices/${made.id}`;
-  for (let n = 0; n < 3; n++) await emitNotice(t.app, 'deploy', { version: n, by: 'ada' });
+  for (let n = 0; n < 3; n++) await emitEvent(t.app, 'deploy', { version: n, by: 'ada' });
 });
 afterEach(() => t.close());
 afterAll(() => hook.stop(true));
@@ -57,7 +57,7 @@ test('one that is deleted or gets another address in between is followed', async
   whileSending = () => t.request('PATCH', at, { body: { url: url('/new') } });
   await sendDue(t.app);
   expect(received).toEqual(['/old', '/new', '/new']);
-  for (let n = 0; n < 2; n++) await emitNotice(t.app, 'deploy', { version: n, by: 'ada' });
+  for (let n = 0; n < 2; n++) await emitEvent(t.app, 'deploy', { version: n, by: 'ada' });
   whileSending = () => t.request('DELETE', at);
   await sendDue(t.app);
   expect(received).toHaveLength(4);

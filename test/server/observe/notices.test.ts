@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { timingSafeEqual } from 'node:crypto';
 import { createHostWatch } from '#core/observe/notices/watch-hosts.ts';
-import { emitNotice, newDelivery } from '#core/records/events.ts';
+import { emitEvent, newDelivery } from '#core/records/events.ts';
 import { keepSendingNotices, MOST_WAITING, sendDue } from '#core/observe/notices/send.ts';
 import type { Delivery, Notice } from '#core/contract/notices.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
@@ -262,7 +262,7 @@ test('a webhook that does not answer delays no other one, and has at most a thou
   await until(async () => hook.received.length === 1);
   // The next turns of the other one do not wait either.
   expect((await t.send('deploy.stop')).status).toBe(200);
-  await emitNotice(t.app, 'rollback', { version: 1, by: 'ada' });
+  await emitEvent(t.app, 'rollback', { version: 1, by: 'ada' });
   await until(async () => hook.received.length === 2);
   await until(async () => (await log(notice.id)).every(({ status }) => status === 'delivered'));
   expect(await log(away.id)).toMatchObject([{ status: 'waiting', attempts: 0 }, ...Array.from({ length: 49 }, () => ({}))]);
@@ -278,7 +278,7 @@ test('the first failure ends the turn of a webhook', async () => {
   await hook.stop();
   hook = receiver(() => new Response('', { status: 503 }));
   const notice = await make();
-  for (let n = 0; n < 3; n++) await emitNotice(t.app, 'deploy', { version: n, by: 'ada' });
+  for (let n = 0; n < 3; n++) await emitEvent(t.app, 'deploy', { version: n, by: 'ada' });
   await send();
   expect(hook.received).toHaveLength(1);
   await send();

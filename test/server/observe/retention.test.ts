@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { forgetOld, keepForgetting } from '#core/control-plane/retention.ts';
+import { pruneUsage, startRetention } from '#core/control-plane/retention.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { namedStores } from '#test/support/metadata.ts';
 import { proposingShop } from '../proposals/shop.ts';
@@ -47,7 +47,7 @@ describe.each([...namedStores])('what is old goes by itself (%s)', (metadata) =>
     ];
     for (let n = 0; n < rows.length; n += 200) await t.app.store.db.insert(table).values(rows.slice(n, n + 200));
     expect(await t.app.store.db.$count(notices)).toBe(2);
-    await forgetOld(t.app);
+    await pruneUsage(t.app);
     const left = await t.app.store.db.select({ id: table.id, notice_id: table.notice_id }).from(table).orderBy(table.id);
     expect(left.filter(({ notice_id }) => notice_id === a).map(({ id }) => id)).toEqual(['000003', '000004']);
     expect(left.filter(({ notice_id }) => notice_id === b)).toHaveLength(1_000);
@@ -71,12 +71,12 @@ describe.each([...namedStores])('what is old goes by itself (%s)', (metadata) =>
     const rows = Array.from({ length: 10_020 }, (_, n) => ({ id: String(n).padStart(6, '0'), entry: call }));
     for (let n = 0; n < rows.length; n += 1_000) await t.app.store.db.insert(agent_activity).values(rows.slice(n, n + 1_000));
     t.advance(29 * DAY);
-    await forgetOld(t.app);
+    await pruneUsage(t.app);
     expect(await names()).toEqual(['gone', 'short', 'stays']);
     const left = await t.app.store.db.select({ id: agent_activity.id }).from(agent_activity).orderBy(agent_activity.id);
     expect([left.length, left[0]?.id]).toEqual([10_000, '000020']);
     t.advance(2 * DAY);
-    await forgetOld(t.app);
+    await pruneUsage(t.app);
     expect(await names()).toEqual(['stays']);
   });
 
@@ -98,7 +98,7 @@ describe.each([...namedStores])('what is old goes by itself (%s)', (metadata) =>
     ] as const) {
       shop.t.advance(days * DAY);
       await shop.t.call('auth.login', { username: 'ada', password: 'correct horse' });
-      await forgetOld(shop.t.app);
+      await pruneUsage(shop.t.app);
       expect(await ids()).toEqual([...left]);
     }
     await shop.t.close();
@@ -138,12 +138,12 @@ describe.each([...namedStores])('what is old goes by itself (%s)', (metadata) =>
     t.advance(364 * DAY);
     const before = await ids();
     expect(before).toHaveLength(1_104);
-    await forgetOld(t.app);
+    await pruneUsage(t.app);
     expect(await ids()).toEqual(before);
     t.advance(2 * DAY);
     await t.call('auth.login', { username: 'ada', password: 'correct horse' });
     expect((await t.request('DELETE', `/api/v1/prompts/${String(kept['id'])}x`)).status).toBe(404);
-    await forgetOld(t.app);
+    await pruneUsage(t.app);
     const after = await ids();
     expect(after).toContain('7');
     expect(after).toContain(String(kept['id']));
@@ -158,7 +158,7 @@ describe.each([...namedStores])('what is old goes by itself (%s)', (metadata) =>
     const counts = () => Promise.all([agent_tokens, sessions].map((table) => t.app.store.db.$count(table)));
     const before = await counts();
     const { meta } = t.app.store.tables;
-    const end = keepForgetting(t.app, 10);
+    const end = startRetention(t.app, 10);
     await until(async () => (await t.app.store.db.select().from(meta)).some(({ key }) => key === 'usage_forgotten_at'));
     t.advance(400 * DAY);
     await until(() => t.log.some(({ message }) => message.startsWith('the clock is far ahead')));

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import type { Output } from '#core/contract/index.ts';
-import { forgetOld } from '#core/control-plane/retention.ts';
+import { pruneUsage } from '#core/control-plane/retention.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
 import { namedStores } from '#test/support/metadata.ts';
@@ -138,7 +138,7 @@ describe.each([...namedStores])('traffic in %s', (metadata) => {
     if (live.now === null) throw new Error('a minute that runs has a now');
     expect(callsOf(live, live.now)).toEqual({ 'claude > orders': 1, 'claude > stock': 1 });
     t.advance(25 * 3_600_000);
-    await forgetOld(t.app);
+    await pruneUsage(t.app);
     expect(await t.app.store.db.$count(t.app.store.tables.traffic)).toBe(0);
     // What a host kept for longer than that is in the log alone.
     await store([call('10:00:00')]);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import { AppError } from '#core/errors.ts';
 import { dropIdle } from '#core/proposals/overlays.ts';
-import type { Call } from '#core/context/context.ts';
+import type { RequestContext } from '#core/context/context.ts';
 import { run } from '#core/control-plane/run.ts';
 import { ordersTool, type ProposingShop, proposingShop } from './shop.ts';
 
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => shop.t.close());
 
-const CALL: Call = {
+const CALL: RequestContext = {
   actor: { type: 'agent_token', id: 'claude', name: 'Claude', scopes: ['propose'] },
   ip: null,
   user_agent: null,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { MOST_OPEN_OF_AUTHOR, MOST_OPEN_PROPOSALS, MOST_OPERATIONS } from '#core/contract/proposals.ts';
 import { createKeyring } from '#core/lib/secrets.ts';
-import { liveHolders } from '#core/versions/sealed-records.ts';
+import { liveRecords } from '#core/versions/sealed-records.ts';
 import { rewrapSecrets } from '#core/versions/rewrap.ts';
 import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';
 import { type Member, peopleOf } from '#test/support/people.ts';
@@ -207,12 +207,12 @@ describe('proposals', () => {
   test('survive another encryption key, and are sealed with it', async () => {
     const { app } = shop.t;
     await shop.as(agent).send('config.update', { server_name: 'Sealed' }, { headers: { 'x-proposal-id': 'new' } });
-    const sealed = (await liveHolders(app)).filter(({ name }) => name.startsWith('a proposal'));
+    const sealed = (await liveRecords(app)).filter(({ name }) => name.startsWith('a proposal'));
     expect(sealed).toHaveLength(1);
     const fresh = createKeyring(['n'.repeat(40), ...app.env.SVC_ENCRYPTION_KEY], new Uint8Array(32));
     const rotated = { ...app, keyring: fresh };
     expect((await rewrapSecrets(rotated)).entities).toBeGreaterThan(0);
-    const [after] = (await liveHolders(rotated)).filter(({ name }) => name.startsWith('a proposal'));
+    const [after] = (await liveRecords(rotated)).filter(({ name }) => name.startsWith('a proposal'));
     const [secret] = after?.secrets ?? [];
     if (secret === undefined) throw new Error('It is not sealed.');
     expect([fresh.stale(secret.sealed), JSON.parse(fresh.open(secret.sealed, secret.place))]).toEqual([

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { EnvError, parseEnv } from '#core/process/env.ts';
 import { createLog, type LogLine } from '#core/process/log.ts';
 import { run } from '#core/control-plane/run.ts';
-import { systemCall } from '#core/context/context.ts';
+import { systemRequest } from '#core/context/context.ts';
 import { startServer } from '#server/start.ts';
 
 const SECRET = 'k'.repeat(16) + '0123456789abcdefg';
@@ -40,7 +40,7 @@ async function startWith(content: unknown): Promise<{ tools: string[][]; log: Lo
         env,
         createLog('DEBUG', (line) => log.push(line)),
       );
-      const { items } = await run(server.app, 'tools.list', {}, systemCall('test'));
+      const { items } = await run(server.app, 'tools.list', {}, systemRequest('test'));
       tools.push(items.map(({ name, version }) => `${name} ${version}`));
       await server.stop();
     }

@@ -3,12 +3,12 @@ import { fc } from '#test/support/chance.ts';
 import { hashOf } from '#snapshots/format/canonical.ts';
 import { diff } from '#snapshots/diff/diff.ts';
 import { applyDelta, compare, deltaOf, keyOf, type Leaf, parseTree, toBlob, toTree } from '#snapshots/format/tree.ts';
-import { type Kind, KINDS } from '#core/contract/entities.ts';
+import { type LeafKind, LEAF_KINDS } from '#core/contract/entities.ts';
 
 const leaves = fc
   .uniqueArray(
     fc.record({
-      kind: fc.constantFrom(...KINDS),
+      kind: fc.constantFrom(...LEAF_KINDS),
       name: fc.oneof(fc.stringMatching(/^[a-c]{0,2}$/), fc.string({ unit: 'binary' }), fc.constantFrom('a\nb', 'a\\nb', '\\')),
       hash: fc.constantFrom('one', 'two', 'three').map(hashOf),
     }),
@@ -82,7 +82,7 @@ test('the root follows every name, kind and hash', () => {
 
 test('a secret that is sealed anew changes nothing; a value of a tool that looks like one does', () => {
   const sealed = (end: string) => ({ $sealed: `v1.00000000.fingerprint.${end}` });
-  const hashes = (kind: Kind) => ['a', 'b'].map((end) => toBlob(kind, 'x', { default: sealed(end) }).hash);
+  const hashes = (kind: LeafKind) => ['a', 'b'].map((end) => toBlob(kind, 'x', { default: sealed(end) }).hash);
   expect(new Set(hashes('connection')).size).toBe(1);
   expect(new Set(hashes('tool')).size).toBe(2);
   const tool = (end: string) => ({ name: 'x', parameters: [{ name: 'p', default: sealed(end) }] });

@@ -1,6 +1,6 @@
 import { ENTITIES, OWNED_KINDS, type OwnedKind } from '#core/contract/entities.ts';
 import type { Output } from '#core/contract/index.ts';
-import type { Outcome } from '#core/contract/observe/outcomes.ts';
+import type { CallOutcome } from '#core/contract/observe/outcomes.ts';
 import { type CallerKey, HOURS_KEPT_DAYS, type Period, PERIOD_MINUTES } from '#core/contract/observe/metric-ranges.ts';
 import { percent } from './numbers.ts';
 
@@ -130,7 +130,7 @@ interface CallsWanted {
   readonly kind?: Kind;
   readonly name?: string;
   /** `failed`: any but `ok`. */
-  readonly outcome?: 'failed' | Outcome;
+  readonly outcome?: 'failed' | CallOutcome;
   readonly range?: Period | 'all';
   readonly from?: string;
   readonly until?: string;

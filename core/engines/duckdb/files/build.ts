@@ -35,7 +35,7 @@ const NO_SPACE = /no space left on device|disk quota exceeded/i;
 const OBJECT_BYTES = 16 * 1024 * 1024;
 
 type ReadStep = Extract<BuildStep, { step: 'read' }>;
-type Outcome = Omit<BuiltTable, 'step'>;
+type BuildResult = Omit<BuiltTable, 'step'>;
 
 /** Makes the cache, from a copy of the one before where there is one. @param reading called before each step. */
 export async function buildTables(
@@ -67,7 +67,7 @@ function areSmall(steps: readonly BuildStep[]): boolean {
 }
 
 /** A file that cannot be read leaves the table that is there. @param copies where copies of its files may be. */
-async function readStep(connection: DuckDBConnection, step: ReadStep, copies: string): Promise<Outcome> {
+async function readStep(connection: DuckDBConnection, step: ReadStep, copies: string): Promise<BuildResult> {
   await connection.run('BEGIN');
   try {
     await connection.run(`CREATE SCHEMA IF NOT EXISTS ${quoted(step.schema)}`);
@@ -86,7 +86,7 @@ async function readStep(connection: DuckDBConnection, step: ReadStep, copies: st
   }
 }
 
-async function readSqlite(connection: DuckDBConnection, step: ReadStep): Promise<Outcome> {
+async function readSqlite(connection: DuckDBConnection, step: ReadStep): Promise<BuildResult> {
   const { names, notes } = await copySqlite(connection, step.paths[0]!, step.schema);
   const tables: MadeTable[] = [];
   for (const name of names) {
@@ -97,7 +97,7 @@ async function readSqlite(connection: DuckDBConnection, step: ReadStep): Promise
 }
 
 /** The first way that works; each begins where the one before left nothing. */
-async function readFile(connection: DuckDBConnection, step: ReadStep, table: string, copies: string): Promise<Outcome> {
+async function readFile(connection: DuckDBConnection, step: ReadStep, table: string, copies: string): Promise<BuildResult> {
   const fault = step.kind === 'csv' ? await longLine(step.paths) : null;
   if (fault !== null) return { tables: [], rejected: [], rejected_rows: 0, notes: [], error: fault };
   const target = tableOf({ schema: step.schema, name: table });

@@ -4,7 +4,7 @@ import { AppError, invalidField } from '#core/errors.ts';
 import type { DialPolicy } from '../source.ts';
 
 /** What a connection's `database` names below `policy.sqlite_dir`. */
-export interface Place {
+export interface FileLocation {
   /** With links followed. */
   readonly path: string;
   readonly found: BigIntStats;
@@ -14,7 +14,7 @@ export interface Place {
  * What exists below `policy.sqlite_dir`, after every link was followed, and is none of our own files. Throws `invalid` (field
  * `database`) or `database_unreachable` (`database_missing`). @param what such as "SQLite file".
  */
-export function resolvePlace(database: string, policy: DialPolicy, what: string): Place {
+export function resolveFile(database: string, policy: DialPolicy, what: string): FileLocation {
   const outside = (): AppError => invalidField('database', `The database must be a ${what} inside the folder of SVC_SQLITE_DIR.`);
   const missing = (): AppError =>
     new AppError('database_unreachable', `There is no ${what} with this name in the folder of SVC_SQLITE_DIR.`, {

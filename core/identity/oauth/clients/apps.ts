@@ -5,7 +5,7 @@ import { AppError } from '#core/errors.ts';
 import { digestOf, randomToken } from '#core/lib/random-token.ts';
 import type { Handlers } from '#core/context/context.ts';
 import { readPage } from '#core/store/pages.ts';
-import { tellIdentity } from '../published.ts';
+import { pushIdentity } from '../published.ts';
 import { APP_PREFIX } from './clients.ts';
 import { appById, checkRedirects, checkTrusted, deleteApp, insertApp, toApp, updateApp } from './stored-apps.ts';
 
@@ -55,7 +55,7 @@ export const oauthAppHandlers: Pick<
   },
   'oauth_apps.delete': async (context, { id }) => {
     await context.app.store.write((tx) => deleteApp(context, tx, id));
-    await tellIdentity(context.app);
+    await pushIdentity(context.app);
     return {};
   },
 };

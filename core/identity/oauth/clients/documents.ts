@@ -9,7 +9,7 @@ import { AppError } from '#core/errors.ts';
 import { digestOf } from '#core/lib/random-token.ts';
 import { reasonOf } from '#core/process/log.ts';
 import { clientName } from './client-name.ts';
-import { isOpenTarget, targetOf } from './redirects.ts';
+import { isOpenTarget, redirectKindOf } from './redirects.ts';
 
 /** What a metadata document says of its client (draft-ietf-oauth-client-id-metadata-document). */
 export interface ClientDocument {
@@ -133,7 +133,7 @@ async function fetchOnce(
 /** A document speaks for its host and what is below it, for the person's own computer, and for known editors. */
 function isOwnTarget(uri: string, hostname: string): boolean {
   if (!isOpenTarget(uri)) return false;
-  if (targetOf(uri) !== 'https') return true;
+  if (redirectKindOf(uri) !== 'https') return true;
   const target = new URL(uri).hostname;
   return target === hostname || target.endsWith(`.${hostname}`);
 }

@@ -7,10 +7,10 @@ const DANGEROUS = new Set(['javascript:', 'data:', 'vbscript:', 'file:', 'blob:'
 const PRIVATE = new Set(['cursor:', 'vscode:']);
 const LOOPBACK = /^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(?::(\d{1,5}))?(\/.*)?$/;
 
-export type Target = 'https' | 'loopback' | 'private';
+export type RedirectKind = 'https' | 'loopback' | 'private';
 
 /** What kind of address a text is; `dangerous` runs where it is opened, null is none that a client may have. */
-export function targetOf(text: string): Target | 'dangerous' | null {
+export function redirectKindOf(text: string): RedirectKind | 'dangerous' | null {
   const scheme = /^([a-z][a-z0-9+.-]*:)/i.exec(text.trim())?.[1]?.toLowerCase();
   if (scheme !== undefined && DANGEROUS.has(scheme)) return 'dangerous';
   // The text is compared as it stands, so nothing in it may read as something else to a browser.
@@ -25,13 +25,13 @@ export function targetOf(text: string): Target | 'dangerous' | null {
 
 /** Whether a client that nobody here vouches for may have it. */
 export const isOpenTarget = (text: string): boolean => {
-  const target = targetOf(text);
+  const target = redirectKindOf(text);
   return target === 'https' || target === 'loopback' || (target === 'private' && PRIVATE.has(new URL(text).protocol));
 };
 
 /** Exact text; only the port of a loopback address is free (RFC 8252 section 7.3; `localhost` too, which clients use). */
 export function redirectMatches(registered: readonly string[], asked: string): boolean {
-  const target = targetOf(asked);
+  const target = redirectKindOf(asked);
   if (target === null || target === 'dangerous') return false;
   return registered.some((known) => known === asked || (target === 'loopback' && withoutPort(known) === withoutPort(asked)));
 }
@@ -42,4 +42,4 @@ function withoutPort(text: string): string {
 }
 
 /** Of a target: the host, or null for a program on the person's own computer. */
-export const hostOfTarget = (text: string): string | null => (targetOf(text) === 'https' ? new URL(text).host : null);
+export const hostOfTarget = (text: string): string | null => (redirectKindOf(text) === 'https' ? new URL(text).host : null);

@@ -10,7 +10,7 @@ import { noteAttempt } from '../attempts.ts';
 import { makeRoom } from '../fair-share.ts';
 import { clientName } from './client-name.ts';
 import { REGISTRATION_PREFIX } from './clients.ts';
-import { isOpenTarget, targetOf } from './redirects.ts';
+import { isOpenTarget, redirectKindOf } from './redirects.ts';
 
 /** Contract section 22. */
 const MOST = 1_000;
@@ -59,7 +59,7 @@ async function registered(app: Platform, metadata: unknown, ip: string | null): 
   const parsed = v.safeParse(Metadata, metadata);
   if (!parsed.success) return refuse('invalid_redirect_uri', 'redirect_uris must be a list of 1 to 10 addresses.');
   const given = parsed.output.redirect_uris;
-  if (given.some((uri) => targetOf(uri) === 'dangerous')) {
+  if (given.some((uri) => redirectKindOf(uri) === 'dangerous')) {
     return refuse(
       'invalid_redirect_uri',
       'One of redirect_uris has a scheme that runs code or reads files, so all of them are refused.',

@@ -1,11 +1,11 @@
 import type { WithHosts } from '#core/hosts/host-registry.ts';
 import type { WithSources } from '#core/sources/source-pool.ts';
-import type { Undoable } from '#core/records/restorable.ts';
+import type { Restorable } from '#core/records/restorable.ts';
 import { AppError } from '#core/errors.ts';
 import { isAdministrator } from '#core/context/roles.ts';
 import { isSealed } from '#core/lib/sealed-values.ts';
 import type { Context } from '#core/context/context.ts';
-import { tellIdentity } from '../published.ts';
+import { pushIdentity } from '../published.ts';
 import {
   appById,
   appsById,
@@ -26,7 +26,7 @@ function refuseTokens({ actor }: Context): void {
 }
 
 /** What a rollback needs of OAuth apps. Grants that a deletion ended stay ended. */
-export const oauthAppUndo: Undoable<WithSources & WithHosts> = {
+export const oauthAppRestore: Restorable<WithSources & WithHosts> = {
   entity_type: 'oauth_app',
   noun: {
     getAll: appsById,
@@ -57,5 +57,5 @@ export const oauthAppUndo: Undoable<WithSources & WithHosts> = {
     for (const id of ids) await deleteApp(context, tx, id);
   },
   read: async ({ app }, id) => toApp(await appById(app, id)),
-  settle: ({ app }) => tellIdentity(app),
+  settle: ({ app }) => pushIdentity(app),
 };

@@ -1,13 +1,13 @@
 import type { Platform } from '#core/platform/platform.ts';
 import type { OauthApp } from '#core/contract/identity/oauth.ts';
-import { createVersioned, type Past } from '#core/records/versioned.ts';
+import { createVersioned, type EarlierVersion } from '#core/records/versioned.ts';
 import { AppError, type FieldError, refuseFields } from '#core/errors.ts';
 import type { Context } from '#core/context/context.ts';
 import { writeAlone } from '#core/store/journal.ts';
 import type { Db } from '#core/store/store.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { removeGrantsOf } from '../grants.ts';
-import { targetOf } from './redirects.ts';
+import { redirectKindOf } from './redirects.ts';
 
 export type AppRow = Schema['oauth_apps']['$inferSelect'];
 /** What is stored of an app, but for what the store adds. */
@@ -33,7 +33,7 @@ export const appById = (app: Platform, id: string, tx?: Db): Promise<AppRow> => 
 export const appsById = records.getAll;
 
 /** @param past of an app that comes back: its version counts on. */
-export async function insertApp(context: Context, tx: Db, id: string, values: AppValues, past?: Past): Promise<AppRow> {
+export async function insertApp(context: Context, tx: Db, id: string, values: AppValues, past?: EarlierVersion): Promise<AppRow> {
   const { store } = context.app;
   await writeAlone(store, tx);
   if ((await tx.$count(store.tables.oauth_apps)) >= MOST_APPS) {
@@ -65,7 +65,7 @@ export async function deleteApp(context: Context, tx: Db, id: string): Promise<A
 /** An administrator may name any private scheme, but nothing that runs in a browser or goes out in the clear. */
 export function checkRedirects(redirect_uris: readonly string[]): void {
   const errors = redirect_uris.flatMap((uri, index): FieldError[] => {
-    const target = targetOf(uri);
+    const target = redirectKindOf(uri);
     if (target !== null && target !== 'dangerous') return [];
     const field = `redirect_uris.${index}`;
     return [
@@ -82,7 +82,8 @@ export function checkRedirects(redirect_uris: readonly string[]): void {
 }
 
 /** Skipping the consent page has an effect where an answer goes to an https address, and nowhere else. */
-export const canBeTrusted = (redirect_uris: readonly string[]): boolean => redirect_uris.some((uri) => targetOf(uri) === 'https');
+export const canBeTrusted = (redirect_uris: readonly string[]): boolean =>
+  redirect_uris.some((uri) => redirectKindOf(uri) === 'https');
 
 export function checkTrusted(trusted: boolean, redirect_uris: readonly string[]): void {
   if (!trusted || canBeTrusted(redirect_uris)) return;

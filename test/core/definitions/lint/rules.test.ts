@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import { LINT_RULES, type LintRule } from '#core/contract/settings/lint-rules.ts';
 import { type Facts, factsOf } from '#core/definitions/lint/facts.ts';
-import { createTogether } from '#core/definitions/lint/definition-set.ts';
+import { createDefinitionSet } from '#core/definitions/lint/definition-set.ts';
 import { stemOf } from '#core/definitions/lint/facts.ts';
 import { ofPromptDraft, ofToolDraft, type Subject } from '#core/definitions/lint/subject.ts';
 
@@ -35,7 +35,7 @@ const tool = (more: Partial<Tool> = {}, columns: Columns | null = null, dialect:
     },
     { statement: { dialect }, columns },
   );
-const lintAlone = (subject: Subject) => createTogether().lintSubject(subject, [], null);
+const lintAlone = (subject: Subject) => createDefinitionSet().lintSubject(subject, [], null);
 const found = (subject: Subject) => lintAlone(subject).map(({ rule, field }) => `${rule} ${field}`);
 const sql = (text: string, parameters: Parameter[] = [], columns: Columns | null = null) =>
   lintAlone(tool({ sql_query: text, parameters }, columns));
@@ -288,7 +288,7 @@ const frozen = (id: string, name: string, description: string, size = 0) =>
     listing: { name, description, inputSchema: { type: 'object', filler: 'word '.repeat(size) } },
   });
 async function together(...all: Facts[]) {
-  const made = createTogether();
+  const made = createDefinitionSet();
   await made.move([], all);
   return made;
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
-import { createLikeness, type Like } from '#core/definitions/lint/likeness.ts';
-import { ALIKE, gramsOf } from '#core/definitions/lint/likeness.ts';
+import { createSimilarityIndex, type Similar } from '#core/definitions/lint/likeness.ts';
+import { SIMILAR_FROM, gramsOf } from '#core/definitions/lint/likeness.ts';
 import { fc } from '#test/support/chance.ts';
 import { processorMs } from '#test/support/processor-time.ts';
 
@@ -18,24 +18,24 @@ function alike(one: Uint32Array, other: Uint32Array): number {
   return all.size === 0 ? 0 : (one.length + other.length - all.size) / all.size;
 }
 /** The same by comparing with each of them. */
-function compared(texts: readonly Text[], { name, grams }: Text): Like<Text> | null {
+function compared(texts: readonly Text[], { name, grams }: Text): Similar<Text> | null {
   for (const other of texts.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     const share = alike(grams, other.grams);
-    if (other.name !== name && share >= ALIKE) return { other, share };
+    if (other.name !== name && share >= SIMILAR_FROM) return { other, share };
   }
   return null;
 }
 
 test('texts are compared by their letters', () => {
   expect(alike(gramsOf('Orders, newest first.'), gramsOf('orders newest  FIRST'))).toBe(1);
-  expect(alike(gramsOf('orders'), gramsOf('customers'))).toBeLessThan(ALIKE);
+  expect(alike(gramsOf('orders'), gramsOf('customers'))).toBeLessThan(SIMILAR_FROM);
 });
 
 test('the first text that is like another is found, whatever came and went before', async () => {
   const step = fc.array(fc.tuple(fc.integer({ min: 0, max: 30 }), fc.option(text, { nil: null })), { maxLength: 15 });
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 6 }), text, async (steps, draft) => {
-      const likeness = createLikeness<Text>();
+      const likeness = createSimilarityIndex<Text>();
       const now = new Map<string, Text>();
       for (const changes of steps) {
         const [removed, added] = [new Set<Text>(), new Map<string, Text>()];
@@ -72,7 +72,7 @@ test('a text that comes or goes among many costs about as much as it says, also 
         return gramsOf(make(n));
       },
     });
-    const likeness = createLikeness<Text>();
+    const likeness = createSimilarityIndex<Text>();
     const all = Array.from({ length: 2_000 }, (_, n) => counted(n));
     await likeness.move([], all, turn);
     expect(read).toBeLessThanOrEqual(2 * 2_000);

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { run } from '#core/control-plane/run.ts';
-import { systemCall } from '#core/context/context.ts';
+import { systemRequest } from '#core/context/context.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';
 import { filesBelow } from '#test/support/files.ts';
 import { type ReplayShop, replayShop } from './replay-support.ts';
@@ -224,7 +224,7 @@ describe('one host', () => {
     await shop.deploy();
     const end = new AbortController();
     let ended = false;
-    const replayed = run(shop.t.app, 'replay.run', { version: slower }, { ...systemCall('r'), signal: end.signal })
+    const replayed = run(shop.t.app, 'replay.run', { version: slower }, { ...systemRequest('r'), signal: end.signal })
       .catch((error: unknown) => error)
       .finally(() => {
         ended = true;

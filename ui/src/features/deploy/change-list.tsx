@@ -1,5 +1,5 @@
 import { createMemo, createSignal, For, Show } from 'solid-js';
-import type { Change } from '#core/contract/deploy/deploy.ts';
+import type { SnapshotChange } from '#core/contract/deploy/deploy.ts';
 import { isFound } from '#core/lib/text/search.ts';
 import { Breakable } from '#ui/src/components/show/breakable.tsx';
 import { Badge } from '#ui/src/components/badge.tsx';
@@ -27,7 +27,7 @@ const MORE_SHOWN = 50;
 const CONNECTIONS_PAGE = 500;
 
 /** What differs between two configurations: by kind and connection, entity by entity, field by field. */
-export function ChangeList(props: { changes: readonly Change[]; label: string }) {
+export function ChangeList(props: { changes: readonly SnapshotChange[]; label: string }) {
   const [wanted, setWanted] = createSignal('');
   const connections = useQuery((read) => allOf((skip, limit) => read('connections.list', { skip, limit }), CONNECTIONS_PAGE));
   // The same names, read again, must not draw the groups anew: what was opened would close.
@@ -90,7 +90,7 @@ function Group(props: { group: ChangeGroup; titled: boolean; open: boolean }) {
   );
 }
 
-function Row(props: { change: Change; open: boolean }) {
+function Row(props: { change: SnapshotChange; open: boolean }) {
   // How it begins; then it belongs to the person.
   // oxlint-disable-next-line solid/reactivity
   const [open, setOpen] = createSignal(props.open);
@@ -135,7 +135,7 @@ function Row(props: { change: Change; open: boolean }) {
   );
 }
 
-function Head(props: { change: Change }) {
+function Head(props: { change: SnapshotChange }) {
   return (
     <>
       <span class="mono change-name">

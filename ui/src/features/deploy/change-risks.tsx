@@ -1,10 +1,10 @@
 import { For, Show } from 'solid-js';
-import type { Change } from '#core/contract/deploy/deploy.ts';
+import type { SnapshotChange } from '#core/contract/deploy/deploy.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { RISKS } from './changes.ts';
 
 /** What a change can do to rows and clients. */
-export function ChangeRisks(props: { change: Change }) {
+export function ChangeRisks(props: { change: SnapshotChange }) {
   return (
     <>
       <For each={props.change.risks}>

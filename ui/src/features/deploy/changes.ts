@@ -1,16 +1,16 @@
 import { ServerConfigPatch } from '#core/contract/settings/config.ts';
-import type { Change, Risk } from '#core/contract/deploy/deploy.ts';
+import type { SnapshotChange, Risk } from '#core/contract/deploy/deploy.ts';
 import { ENTITIES, ENTITY_KINDS, FROZEN_KINDS } from '#core/contract/entities.ts';
 import { labelsIn } from '#core/contract/marks.ts';
 import { num } from '#ui/src/kernel/numbers.ts';
 import { capital } from '#ui/src/kernel/words.ts';
 
-const ORDER: readonly Change['entity_type'][] = ['server_config', ...FROZEN_KINDS];
-const KINDS: readonly Change['change'][] = ['removed', 'changed', 'added'];
+const ORDER: readonly SnapshotChange['entity_type'][] = ['server_config', ...FROZEN_KINDS];
+const KINDS: readonly SnapshotChange['change'][] = ['removed', 'changed', 'added'];
 
 /** Those first that may break a client, then those with risks; then in the order in which one reads a configuration. */
-export function sortChanges(changes: readonly Change[]): Change[] {
-  const rank = (change: Change) => ORDER.indexOf(change.entity_type) * KINDS.length + KINDS.indexOf(change.change);
+export function sortChanges(changes: readonly SnapshotChange[]): SnapshotChange[] {
+  const rank = (change: SnapshotChange) => ORDER.indexOf(change.entity_type) * KINDS.length + KINDS.indexOf(change.change);
   return changes.toSorted(
     (a, b) =>
       Number(b.breaking.length > 0) - Number(a.breaking.length > 0) ||
@@ -21,7 +21,7 @@ export function sortChanges(changes: readonly Change[]): Change[] {
 }
 
 /** `2 added, 1 changed`; an empty text when there is nothing. */
-export function summary(changes: readonly Change[]): string {
+export function summary(changes: readonly SnapshotChange[]): string {
   return (['added', 'changed', 'removed'] as const)
     .map((kind) => ({ kind, count: changes.filter(({ change }) => change === kind).length }))
     .filter(({ count }) => count > 0)
@@ -29,7 +29,8 @@ export function summary(changes: readonly Change[]): string {
     .join(', ');
 }
 
-export const breakingCount = (changes: readonly Change[]): number => changes.filter(({ breaking }) => breaking.length > 0).length;
+export const breakingCount = (changes: readonly SnapshotChange[]): number =>
+  changes.filter(({ breaking }) => breaking.length > 0).length;
 
 export const RISKS: Readonly<Record<Risk, string>> = {
   deletes_rows: 'deletes rows',
@@ -39,15 +40,18 @@ export const RISKS: Readonly<Record<Risk, string>> = {
 
 export interface ChangeGroup {
   readonly title: string;
-  readonly changes: readonly Change[];
+  readonly changes: readonly SnapshotChange[];
 }
 
-const groupTitle = (kind: Change['entity_type']): string =>
+const groupTitle = (kind: SnapshotChange['entity_type']): string =>
   kind === 'server_config' ? 'Server settings' : capital(ENTITIES[kind].plural);
 
 /** Changes by kind and connection, in the order of `sortChanges` within each; the group with a breaking change first. */
-export function groupChanges(changes: readonly Change[], nameOf: (connection_id: string) => string | undefined): ChangeGroup[] {
-  const groups = new Map<string, Change[]>();
+export function groupChanges(
+  changes: readonly SnapshotChange[],
+  nameOf: (connection_id: string) => string | undefined,
+): ChangeGroup[] {
+  const groups = new Map<string, SnapshotChange[]>();
   for (const change of sortChanges(changes)) {
     const connection = change.connection_id === null ? undefined : nameOf(change.connection_id);
     const kind = groupTitle(change.entity_type);
@@ -77,7 +81,7 @@ const FIRST = new Set([
 ]);
 
 /** What to fold of a change: all but the essential of what is added, and what only follows from the statement. */
-export const foldedFields = ({ change, values }: Change): { names: string[]; title: string } =>
+export const foldedFields = ({ change, values }: SnapshotChange): { names: string[]; title: string } =>
   change === 'added'
     ? { names: Object.keys(values).filter((name) => !FIRST.has(name)), title: 'Other fields' }
     : {

@@ -1,4 +1,4 @@
-import { OUTCOMES } from '#core/contract/observe/outcomes.ts';
+import { CALL_OUTCOMES } from '#core/contract/observe/outcomes.ts';
 import { INSIGHT_RULES, type InsightPeriod } from '#core/contract/observe/insight-rules.ts';
 import type { Output } from '#core/contract/index.ts';
 import type { Tone } from '#ui/src/components/badge.tsx';
@@ -37,7 +37,7 @@ export function behindHref({ logs, rule }: Insight, period: InsightPeriod): stri
   if (rule === 'revoked-token') return '/logs?view=refusals&refused=unauthenticated';
   if (logs === null || rule === 'unused-tool') return undefined;
   const { name, connection_id: connection, outcome, success } = logs;
-  const ended = success === 'false' ? ('failed' as const) : OUTCOMES.find((one) => one === outcome);
+  const ended = success === 'false' ? ('failed' as const) : CALL_OUTCOMES.find((one) => one === outcome);
   return callsHref({
     ...(name === undefined ? {} : { name }),
     ...(connection === undefined ? {} : { connection }),

@@ -1,5 +1,5 @@
 import { Show } from 'solid-js';
-import { OUTCOMES } from '#core/contract/observe/outcomes.ts';
+import { CALL_OUTCOMES } from '#core/contract/observe/outcomes.ts';
 import { Breakable } from '#ui/src/components/show/breakable.tsx';
 import { Badge, StatusDot } from '#ui/src/components/badge.tsx';
 import { FilterCombobox } from '#ui/src/components/form/combobox.tsx';
@@ -32,7 +32,7 @@ export function RequestsPanel() {
   const params = createSearchParams(router, {
     kind: choice(KINDS),
     name: text(),
-    outcome: choice(['failed', ...OUTCOMES]),
+    outcome: choice(['failed', ...CALL_OUTCOMES]),
     range: oneOf(RANGES),
     from: text(),
     until: text(),
@@ -185,7 +185,7 @@ export function RequestsPanel() {
           all="All outcomes"
           options={[
             { value: 'failed', label: 'All failures' },
-            ...OUTCOMES.map((value) => ({ value, label: OUTCOME_WORDS[value] })),
+            ...CALL_OUTCOMES.map((value) => ({ value, label: OUTCOME_WORDS[value] })),
           ]}
         />
         <Show

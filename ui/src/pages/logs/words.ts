@@ -1,6 +1,6 @@
 import { errorWord } from '#ui/src/kernel/metrics-words.ts';
 import type { Confirmation } from '#core/contract/observe/calls.ts';
-import type { Outcome } from '#core/contract/observe/outcomes.ts';
+import type { CallOutcome } from '#core/contract/observe/outcomes.ts';
 import type { LogLevel } from '#core/contract/log-levels.ts';
 import type { Source } from '#ui/src/features/log/live-log.ts';
 import type { StreamState } from '#ui/src/kernel/data/live-stream.ts';
@@ -64,7 +64,7 @@ export const OUTCOME_WORDS = {
   timeout: 'Timed out',
   cancelled: 'Cancelled',
   rate_limited: 'Rate limited',
-} as const satisfies Record<Outcome, string>;
+} as const satisfies Record<CallOutcome, string>;
 
 export const REFUSAL_KINDS = ['unauthenticated', 'forbidden', 'not_found', 'too_large', 'rate_limited', 'protocol'] as const;
 export type RefusalKind = (typeof REFUSAL_KINDS)[number];

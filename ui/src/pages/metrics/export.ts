@@ -1,5 +1,5 @@
 import type { CallerStats } from '#core/contract/observe/metrics.ts';
-import { OUTCOMES } from '#core/contract/observe/outcomes.ts';
+import { CALL_OUTCOMES } from '#core/contract/observe/outcomes.ts';
 import { toCsv } from '#core/lib/csv.ts';
 import type { Series, UsageRow } from '#ui/src/kernel/metrics.ts';
 import { saveFile } from '#ui/src/kernel/save-file.ts';
@@ -30,14 +30,14 @@ const HEADS = {
   series: POINT,
 } as const;
 
-const NO_OUTCOMES = Object.fromEntries(OUTCOMES.map((outcome) => [outcome, 0]));
+const NO_OUTCOMES = Object.fromEntries(CALL_OUTCOMES.map((outcome) => [outcome, 0]));
 
 /** What is on the page, as a file. */
 export function saveMetrics(form: 'csv' | 'json', { what, rows }: Shown): void {
   const head: readonly string[] = HEADS[what];
   const records = rows.map((row) => Object.fromEntries(Object.entries(row).filter(([name]) => head.includes(name))));
   // A table has one column for each outcome.
-  const columns = [...head.filter((name) => name !== 'outcomes'), ...OUTCOMES];
+  const columns = [...head.filter((name) => name !== 'outcomes'), ...CALL_OUTCOMES];
   const text =
     form === 'csv'
       ? toCsv(

@@ -1,5 +1,5 @@
 import type { ServerConfig, ServerConfigPatch } from '#core/contract/settings/config.ts';
-import type { Change } from '#core/contract/deploy/deploy.ts';
+import type { SnapshotChange } from '#core/contract/deploy/deploy.ts';
 import { plainSettings } from '#core/contract/settings/settings.ts';
 import { same } from '#ui/src/kernel/form/merge.ts';
 
@@ -128,5 +128,5 @@ export const changesOf = (
 ): ServerConfigPatch => Object.fromEntries(Object.entries(values).filter(([name, value]) => !same(value, stored[name])));
 
 /** What the deployed version has where the working copy says something else. */
-export const pendingOf = (changes: readonly Change[]): Change['values'] =>
+export const pendingOf = (changes: readonly SnapshotChange[]): SnapshotChange['values'] =>
   changes.find(({ entity_type }) => entity_type === 'server_config')?.values ?? {};

@@ -1,6 +1,6 @@
 import { createContext, createEffect, For, type JSX, on, useContext } from 'solid-js';
 import { FROZEN_SETTINGS, type ServerConfig, ServerConfigPatch } from '#core/contract/settings/config.ts';
-import type { Change } from '#core/contract/deploy/deploy.ts';
+import type { SnapshotChange } from '#core/contract/deploy/deploy.ts';
 import { FormFoot } from '#ui/src/components/form/form-foot.tsx';
 import { Section } from '#ui/src/components/panel.tsx';
 import { useForm } from '#ui/src/components/use-form.ts';
@@ -19,7 +19,7 @@ export interface PartProps {
   part: Part;
   config: ServerConfig;
   /** What the deployed version has, where the working copy differs. */
-  pending: Change['values'];
+  pending: SnapshotChange['values'];
   onSaved: () => void;
 }
 
