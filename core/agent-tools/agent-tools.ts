@@ -123,7 +123,7 @@ async function deletionResult(
 ): Promise<Deleted> {
   const entry = await newestEntry(context, entity_type, id);
   const cascaded = await deletedBeside(context, entry?.batch_id ?? null, new Set([id]));
-  const kept = dry_run || context.replay !== undefined ? null : entry;
+  const kept = dry_run || context.proposal_run !== undefined ? null : entry;
   return {
     deleted: !dry_run,
     id,
@@ -174,6 +174,6 @@ const changeVariables = (
     if (dry_run && !unchanged) await checkUpdate(context, version, patch);
     if (dry_run || unchanged) return { ...result, version, history_id: null };
     const stored = await configHandlers['config.update'](context, { version, ...patch });
-    const entry = context.replay === undefined ? await newestEntry(context, 'server_config', 'server_config') : null;
+    const entry = context.proposal_run === undefined ? await newestEntry(context, 'server_config', 'server_config') : null;
     return { ...result, version: stored.version, history_id: entry?.id ?? null };
   });

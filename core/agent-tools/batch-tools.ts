@@ -73,7 +73,7 @@ async function storeAll(
   errors: ToolFault[],
 ): Promise<void> {
   let at = ready[0];
-  const written = context.replay?.written;
+  const written = context.proposal_run?.written;
   const before = written?.length ?? 0;
   try {
     const stored = await context.app.store.write(async (tx) => {

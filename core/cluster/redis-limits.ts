@@ -13,12 +13,12 @@ export interface RedisLimits {
   /** Gives all slots of an owner back. */
   release(key: string, owner: string): Promise<void>;
   /** A place for one text, for so long. */
-  openPlace(key: string, ttl_ms: number): Promise<void>;
+  openMailbox(key: string, ttl_ms: number): Promise<void>;
   /** Does nothing where no place is open. */
-  fillPlace(key: string, text: string): Promise<void>;
+  putMessage(key: string, text: string): Promise<void>;
   /** Empty: nothing is there yet. */
-  readPlace(key: string): Promise<string>;
-  closePlace(key: string): Promise<void>;
+  takeMessage(key: string): Promise<string>;
+  closeMailbox(key: string): Promise<void>;
   close(): void;
 }
 
@@ -169,16 +169,16 @@ export function openRedisLimits(url: string, space: string, onChange: (up: boole
     async release(key, owner) {
       await client.hdel(`places:${key}`, owner);
     },
-    async openPlace(key, ttl_ms) {
+    async openMailbox(key, ttl_ms) {
       await state.watch(client.set(`text:${digestOf(key)}`, '', 'PX', ttl_ms));
     },
-    async fillPlace(key, text) {
+    async putMessage(key, text) {
       await state.watch(client.set(`text:${digestOf(key)}`, text, 'KEEPTTL', 'XX'));
     },
-    async readPlace(key) {
+    async takeMessage(key) {
       return (await state.watch(client.get(`text:${digestOf(key)}`))) ?? '';
     },
-    async closePlace(key) {
+    async closeMailbox(key) {
       await client.del(`text:${digestOf(key)}`);
     },
     close() {

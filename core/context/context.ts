@@ -11,14 +11,14 @@ import type { WithSources } from '#core/sources/source-pool.ts';
 import type { Input, OperationName, Output, RawInput } from '#core/contract/index.ts';
 
 /** The id of a new record; that of a proposed one is the same whenever the proposal is tried, and when it is approved. */
-export const newId = ({ app, replay }: Context, kind: EntityKind, values: object): string =>
-  replay?.newId(kind, String((values as { name?: unknown }).name)) ?? app.ids();
+export const newId = ({ app, proposal_run }: Context, kind: EntityKind, values: object): string =>
+  proposal_run?.newId(kind, String((values as { name?: unknown }).name)) ?? app.ids();
 
 /**
  * Whether what is stored already is no change. An agent calls again where it is not sure that its call arrived, and its tools say that
  * this does nothing; what it proposes is the same whoever tries it. Any other PATCH with a field counts as a version (specification 9).
  */
-export const isIdempotent = ({ by_name, replay }: Context): boolean => by_name === true || replay !== undefined;
+export const isIdempotent = ({ by_name, proposal_run }: Context): boolean => by_name === true || proposal_run !== undefined;
 
 /** What an entry is about. */
 export interface Subject {
@@ -64,7 +64,7 @@ export interface RequestContext {
   readonly by_name?: boolean;
   /** The proposal that a token names, and why it proposes this. */
   readonly proposal?: { readonly id: string | null; readonly note: string | null };
-  readonly replay?: ProposalRun;
+  readonly proposal_run?: ProposalRun;
 }
 
 /** An operation of a proposal that is tried, or applied. */
@@ -85,7 +85,7 @@ export interface ChangeBatch {
   readonly connections: ReadonlyMap<string, ConnectionRow>;
   readonly progress: ProgressNote;
   /** What all of its records need, read once. */
-  readonly memo: {
+  readonly cache: {
     tool_names?: Promise<string[]>;
     settings?: Promise<StoredSettings>;
     /** Stored connections, by id. */
@@ -103,9 +103,9 @@ export interface ChangeBatch {
 export interface Context<A extends Platform = WithSources> extends RequestContext {
   readonly app: A;
   /** For what runs operations itself. */
-  readonly door?: RunOperations<A>;
+  readonly operations?: RunOperations<A>;
   /** What is written belongs to this: history names its action and batch. */
-  readonly change?: ChangeBatch;
+  readonly batch?: ChangeBatch;
 }
 
 export type Handlers<A extends Platform = WithSources> = {

@@ -27,7 +27,7 @@ export async function run<N extends OperationName>(
   const definition: Operation = operations[name];
   authorise(definition, call.actor);
   const given = parseInput(definition, input);
-  const context: Context<ControlPlane> = { ...call, app, door: { run, perform } };
+  const context: Context<ControlPlane> = { ...call, app, operations: { run, perform } };
   const is_proposal = isForProposal(context, definition);
   const output = is_proposal
     ? ((await propose(context, name, definition, given)) as Output<N>)
@@ -44,7 +44,7 @@ async function perform<N extends OperationName>(
 ): Promise<Output<N>> {
   const definition: Operation = operations[name];
   const parsed = (call.by_name ? await resolveNames(app, name, given) : given) as Input<N>;
-  const context: Context<ControlPlane> = { ...call, app, door: { run, perform } };
+  const context: Context<ControlPlane> = { ...call, app, operations: { run, perform } };
   try {
     const output = v.parse(definition.output, await handlers[name](context, parsed)) as Output<N>;
     return isAdministrator(call.actor) ? output : hideClaims(output);

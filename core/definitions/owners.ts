@@ -19,10 +19,10 @@ export async function connectionNames({ app }: Context, ids: readonly string[]):
 
 /** The connection that a draft names, or a refusal at its field; asked again where it is written, it may be gone by then. */
 export async function ownerOf(context: Context, connection_id: string, tx: Db = context.app.store.db): Promise<ConnectionRow> {
-  const planned = context.change?.connections.get(connection_id);
+  const planned = context.batch?.connections.get(connection_id);
   if (planned !== undefined) return planned;
   const { store } = context.app;
-  const known = tx === store.db ? context.change?.memo.owners?.get(connection_id) : undefined;
+  const known = tx === store.db ? context.batch?.cache.owners?.get(connection_id) : undefined;
   if (known !== undefined) return known;
   if (tx !== store.db) await writeAlone(store, tx);
   const rows = await tx.select().from(store.tables.connections).where(eq(store.tables.connections.id, connection_id));
@@ -48,7 +48,7 @@ export async function testedOf(
   { kind, id }: TestOwner,
   tx: Db = context.app.store.db,
 ): Promise<{ id: string; name: string } | null> {
-  if (context.change?.memo.planned?.has(id) === true) return null;
+  if (context.batch?.cache.planned?.has(id) === true) return null;
   const { store } = context.app;
   if (tx !== store.db) await writeAlone(store, tx);
   const table = entityTable(store, kind);

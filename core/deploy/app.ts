@@ -24,6 +24,6 @@ export const createDeploys = ({ clock, ids }: Pick<Platform, 'clock' | 'ids'>): 
   generated_lock: createLock(),
   pending: null,
   tool_tokens: new Map(),
-  asked_statements: { since: clock().getTime(), asked: new Map() },
+  verified_statements: { since: clock().getTime(), asked: new Map() },
   replays: createReplayRequests(ids()),
 });

@@ -149,7 +149,7 @@ async function prepareSome(
       // Put again meanwhile, it is another definition.
       if (copy.state.outcome(query.outcome.id) === query.outcome) copy.unprepared.delete(query.outcome.id);
       const { leaf } = query.outcome;
-      if (leaf !== null && mark !== null) app.asked_statements.asked.set(leaf.hash, { connection_id: connection.id, mark });
+      if (leaf !== null && mark !== null) app.verified_statements.asked.set(leaf.hash, { connection_id: connection.id, mark });
     } else {
       const now = await inAllForms(app, connection, query, answer);
       if (now instanceof AppError) said.problems.push(problemOf(query, now));

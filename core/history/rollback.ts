@@ -51,13 +51,13 @@ export async function rollback(
   if (steps.every(({ earlier, now }) => earlier === null && now === null)) {
     throw new AppError('conflict', `This ${target.entity_type} is already deleted. There is nothing to undo.`);
   }
-  return asBatch(context, 'rollback', async (batch) => {
-    const prepared = await prepareSteps(batch, steps);
+  return asBatch(context, 'rollback', async (batched) => {
+    const prepared = await prepareSteps(batched, steps);
     const write = (at_once: number) =>
-      writeAll(batch, dry_run, async (inside, tx) => {
+      writeAll(batched, dry_run, async (inside, tx) => {
         await keepOwner(inside, tx, () => applySteps(inside, tx, { steps, prepared, is_whole: isWhole(target), at_once }));
         const { history } = inside.app.store.tables;
-        const entries = await tx.select().from(history).where(eq(history.batch_id, batch.change.batch_id)).orderBy(history.id);
+        const entries = await tx.select().from(history).where(eq(history.batch_id, batched.batch.batch_id)).orderBy(history.id);
         // Of an import whose record was deleted since, another one stands for all.
         const written = entries.find(({ entity_id }) => entity_id === target.entity_id) ?? entries[0];
         if (written === undefined) throw new AppError('internal', 'The rollback left no history.');
@@ -65,7 +65,7 @@ export async function rollback(
         const entry = toEntry(inside.app, written);
         // A model reads the record once, as it is now.
         const shown = context.by_name === true ? { ...shortEntry(context.actor, entry), snapshot: null } : entry;
-        const cascaded = await deletedBeside(inside, batch.change.batch_id, new Set(steps.map(({ id }) => id)));
+        const cascaded = await deletedBeside(inside, batched.batch.batch_id, new Set(steps.map(({ id }) => id)));
         return { entry: shown, entity: gone ? null : await main.kind.read(inside, main.id), cascaded, total: entries.length };
       });
     // Where many are refused at once, the one that is at fault is found by writing them one by one.
@@ -153,14 +153,14 @@ async function prepareSteps(
   steps: readonly RecordRestore[],
 ): Promise<Map<string, CheckedRecord>> {
   const prepared = new Map<string, CheckedRecord>();
-  const { memo } = context.change;
-  memo.planned = new Set(steps.flatMap(({ id, earlier }) => (earlier === null ? [] : [id])));
+  const { cache } = context.batch;
+  cache.planned = new Set(steps.flatMap(({ id, earlier }) => (earlier === null ? [] : [id])));
   const owners = new Set(steps.flatMap(({ earlier }) => ownerOf(earlier?.['connection_id'])));
-  memo.owners = (await ENTITY_SERVICES.connection.noun.getAll(context, [...owners])) as ReadonlyMap<
+  cache.owners = (await ENTITY_SERVICES.connection.noun.getAll(context, [...owners])) as ReadonlyMap<
     string,
     StoredEntity & ConnectionRow
   >;
-  const { progress } = context.change;
+  const { progress } = context.batch;
   progress.begin('check', steps.length);
   const prepare = async ({ kind, id, name, earlier, now }: RecordRestore): Promise<void> => {
     progress.add(1);
@@ -172,7 +172,7 @@ async function prepareSteps(
     prepared.set(id, checked);
     if (kind.entity_type !== 'connection') return;
     const version = (now ?? earlier).version + 1;
-    context.change.connections.set(id, { ...earlier, ...checked.values, version } as unknown as ConnectionRow);
+    context.batch.connections.set(id, { ...earlier, ...checked.values, version } as unknown as ConnectionRow);
   };
   const connections = steps.filter(({ kind }) => kind.entity_type === 'connection');
   await fewAtATime(connections, AT_ONCE, prepare);
@@ -219,7 +219,7 @@ interface Applied {
 /** What goes leaves room for what comes back; what others refer to comes before and goes after them. */
 async function applySteps(inside: Context<HistoryApp>, tx: Db, { steps, prepared, is_whole, at_once }: Applied): Promise<void> {
   const turn = createSlices();
-  inside.change?.progress.begin('write', steps.length);
+  inside.batch?.progress.begin('write', steps.length);
   const inPages = async (
     all: readonly RecordRestore[],
     verb: string,
@@ -231,7 +231,7 @@ async function applySteps(inside: Context<HistoryApp>, tx: Db, { steps, prepared
         if (step === undefined || page.length > 1) throw error;
         throw taken(error, step) ?? (steps.length === 1 ? error : named(error, step.kind, step.name, verb));
       });
-      inside.change?.progress.add(page.length);
+      inside.batch?.progress.add(page.length);
       await turn();
     }
   };

@@ -39,11 +39,11 @@ export async function keepOwner<T>(
   tx: Db,
   work: () => Promise<T>,
 ): Promise<T> {
-  if (change?.memo.keeps_owner === true) return work();
+  if (change?.cache.keeps_owner === true) return work();
   await writeAlone(app.store, tx);
   const before = await ownersWhoCanSignIn(app, tx);
-  if (change !== undefined) change.memo.keeps_owner = true;
-  const result = await work().finally(() => change !== undefined && (change.memo.keeps_owner = false));
+  if (change !== undefined) change.cache.keeps_owner = true;
+  const result = await work().finally(() => change !== undefined && (change.cache.keeps_owner = false));
   if (before.length > 0 && (await ownersWhoCanSignIn(app, tx)).length === 0) {
     throw new AppError('conflict', 'At least one enabled owner who can sign in must remain. Make another person an owner first.');
   }

@@ -90,14 +90,14 @@ export async function openOverlay(app: DeployApp, owner: Owner): Promise<Overlay
     async apply(door, { operation, input }, call) {
       await copyHistory(app.store, scratch, operation, input);
       const tried = ids.copy();
-      const replay = replayOf(owner, tried);
+      const proposal_run = replayOf(owner, tried);
       try {
         const output = await scratch.attempt((store) =>
-          door.perform({ ...inside, store }, operation, input, { ...call, replay }),
+          door.perform({ ...inside, store }, operation, input, { ...call, proposal_run }),
         );
         ids = tried;
         applied += 1;
-        return { output, written: replay.written };
+        return { output, written: proposal_run.written };
       } catch (error) {
         // It may have what was undone.
         inside.working_copy.copy = null;

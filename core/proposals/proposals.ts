@@ -83,9 +83,9 @@ export const proposalHandlers: Pick<Handlers<ProposalsApp>, Extract<keyof Handle
   },
 };
 
-function doorOf({ door }: Context): RunOperations {
-  if (door === undefined) throw new AppError('internal', 'A proposal needs the door of operations.');
-  return door;
+function doorOf({ operations }: Context): RunOperations {
+  if (operations === undefined) throw new AppError('internal', 'A proposal needs a way to run operations.');
+  return operations;
 }
 
 /** Who only proposes has to do with its own alone. */
@@ -217,11 +217,11 @@ async function apply(
   const ids = createIds(row);
   for (const operation of operations) {
     const { operation: name, input } = toStep(app, operation);
-    const replay = replayOf(row, ids);
-    await door.run(inside, name, input as never, { ...callOf(context), replay }).catch((error: unknown) => {
+    const proposal_run = replayOf(row, ids);
+    await door.run(inside, name, input as never, { ...callOf(context), proposal_run }).catch((error: unknown) => {
       throw cannotApply(error, operation.position);
     });
-    refuseOtherRecords(operation, touchedBy(replay.written));
+    refuseOtherRecords(operation, touchedBy(proposal_run.written));
   }
 }
 

@@ -33,8 +33,8 @@ type OperationInput = Readonly<Record<string, unknown>>;
 const NEW = 'new';
 
 /** Whether what a token asks goes into a proposal, or is seen as one has it. */
-export function isForProposal({ actor, proposal, replay }: Context, { access }: Pick<Operation, 'access'>): boolean {
-  if (replay !== undefined || actor === null || access === 'public') return false;
+export function isForProposal({ actor, proposal, proposal_run }: Context, { access }: Pick<Operation, 'access'>): boolean {
+  if (proposal_run !== undefined || actor === null || access === 'public') return false;
   const named = proposal !== undefined && (proposal.id !== null || proposal.note !== null);
   const bearer = actor.type === 'agent_token' || actor.type === 'oauth_client';
   if (bearer && actor.scopes.includes('propose')) return named || !actor.scopes.includes('write');
@@ -53,11 +53,11 @@ export async function propose(
   definition: Operation,
   given: OperationInput,
 ): Promise<unknown> {
-  const { app, door, actor, proposal } = context;
-  if (door === undefined) throw new AppError('internal', 'A proposal needs the door of operations.');
+  const { app, operations, actor, proposal } = context;
+  if (operations === undefined) throw new AppError('internal', 'A proposal needs a way to run operations.');
   const call = callOf(context);
   const way = wayOf(name, definition, given);
-  if (way === 'live') return door.perform(app, name, given, call);
+  if (way === 'live') return operations.perform(app, name, given, call);
   if (way === 'refused') {
     throw new AppError('insufficient_scope', 'This token lacks the scope write, and what this does cannot be proposed.');
   }
@@ -67,11 +67,11 @@ export async function propose(
     const by_itself = way === 'change' || looksByItself(name, definition);
     const row =
       named === NEW ? null : named !== null ? await ownOpen(app, author, named) : by_itself ? await gathering(app, author) : null;
-    if (way === 'change') return add({ context, door, call, author, row, gathers: named === null }, name, given);
-    if (row === null) return door.perform(app, name, given, call);
+    if (way === 'change') return add({ context, door: operations, call, author, row, gathers: named === null }, name, given);
+    if (row === null) return operations.perform(app, name, given, call);
     const steps = (await operationsOf(app, row.id)).map((operation) => toStep(app, operation));
-    return withOverlay(app, door, row, steps, call, async (overlay) => ({
-      value: await overlay.look(door, { operation: name, input: given }, call),
+    return withOverlay(app, operations, row, steps, call, async (overlay) => ({
+      value: await overlay.look(operations, { operation: name, input: given }, call),
       version: row.version,
     }));
   };
@@ -94,7 +94,7 @@ async function retryOvertaken<T>(attempt: () => Promise<T>): Promise<T> {
   }
 }
 
-export function callOf({ app: _, door: _door, change: _change, ...call }: Context): RequestContext {
+export function callOf({ app: _, operations: _door, batch: _change, ...call }: Context): RequestContext {
   return call;
 }
 

@@ -16,7 +16,7 @@ import type { Db } from '#core/store/store.ts';
 
 /** A context in which connections that are not stored yet can be planned. */
 export interface BatchContext<A extends WithSources = WithSources> extends Context<A> {
-  readonly change: ChangeBatch & { readonly connections: Map<string, ConnectionRow> };
+  readonly batch: ChangeBatch & { readonly connections: Map<string, ConnectionRow> };
 }
 
 /** Runs work whose changes are one batch in the history. What it dials for planned connections is closed at its end. */
@@ -30,9 +30,9 @@ export async function asBatch<A extends WithSources, T>(
   const scratch = createSourcePool(app.policy, app.keyring);
   const pool = { ...scratch, of: (row: ConnectionRow) => (connections.has(row.id) ? scratch.of(row) : app.sources.of(row)) };
   const progress = createProgressNote(app, progressKey(context, context.request_id));
-  const change = { action, batch_id: app.ids(), connections, memo: {}, progress };
+  const batch = { action, batch_id: app.ids(), connections, cache: {}, progress };
   try {
-    return await work({ ...context, app: { ...app, sources: skipUnreachable(pool) }, change });
+    return await work({ ...context, app: { ...app, sources: skipUnreachable(pool) }, batch });
   } finally {
     progress.end();
     await scratch.close();
@@ -111,8 +111,8 @@ export async function writeAll<A extends Platform, T>(
   work: (inside: Context<A>, tx: Db) => Promise<T>,
 ): Promise<T> {
   const { store } = context.app;
-  const { replay } = context;
-  const told = replay?.written.length;
+  const { proposal_run } = context;
+  const told = proposal_run?.written.length;
   const rehearsal: { answer?: { readonly value: T } } = {};
   const undone = new Error('a dry run leaves nothing');
   try {
@@ -126,7 +126,7 @@ export async function writeAll<A extends Platform, T>(
   } catch (error) {
     if (error === undone && rehearsal.answer !== undefined) return rehearsal.answer.value;
     // Of what failed nothing is left, not in what is told of it either.
-    replay?.written.splice(told ?? 0);
+    proposal_run?.written.splice(told ?? 0);
     throw error;
   }
 }

@@ -28,7 +28,7 @@ export async function recordHistory(tx: Db, context: Context, ...entries: readon
   if (entries.length === 0) return;
   const { history } = context.app.store.tables;
   const recorded = entries.map(toRecorded);
-  context.replay?.written.push(...recorded);
+  context.proposal_run?.written.push(...recorded);
   await tx.insert(history).values(recorded.map((entry) => toRow(context, entry)));
   if (recorded.some(({ action }) => action === 'blocked'))
     await keepNewest(tx, history, KEPT_BLOCKED, eq(history.action, 'blocked'));
@@ -77,18 +77,21 @@ export async function deletedBeside({ app }: Context, batch_id: string | null, b
   return cascaded;
 }
 
-function toRow({ app, actor, ip, change, replay }: Context, entry: Recorded) {
+function toRow({ app, actor, ip, batch, proposal_run }: Context, entry: Recorded) {
   const author = authorOf(actor);
   return {
     id: app.ids(),
     ...entry,
-    action: entry.action === 'blocked' ? entry.action : (change?.action ?? entry.action),
-    actor: { ...author, ...(replay === undefined ? {} : { proposal: { id: replay.proposal_id, author: replay.author } }) },
+    action: entry.action === 'blocked' ? entry.action : (batch?.action ?? entry.action),
+    actor: {
+      ...author,
+      ...(proposal_run === undefined ? {} : { proposal: { id: proposal_run.proposal_id, author: proposal_run.author } }),
+    },
     actor_name: author.name,
     ip,
     version_before: versionOf(entry.before),
     version_after: versionOf(entry.after),
-    batch_id: change?.batch_id ?? entry.batch_id ?? null,
+    batch_id: batch?.batch_id ?? entry.batch_id ?? null,
     created_at: app.clock().toISOString(),
   };
 }

@@ -23,7 +23,7 @@ interface Coming {
  * Frees the names and addresses that records of a batch give up and others take, in whatever order they are written: they have some
  * that nobody could have until then.
  */
-export async function parkTaken({ app: { store }, change }: Context, coming: readonly Coming[]): Promise<void> {
+export async function parkTaken({ app: { store }, batch }: Context, coming: readonly Coming[]): Promise<void> {
   const parked = new Map<string, StoredEntity>();
   const keyOf = (entity_type: string, field: string, value: unknown): string => JSON.stringify([entity_type, field, value]);
   const taken = new Set(
@@ -44,7 +44,7 @@ export async function parkTaken({ app: { store }, change }: Context, coming: rea
     // One that is at another version is refused where it is written.
     if (found.length > 0) parked.set(id, stored);
   }
-  if (change !== undefined) change.memo.parked = parked;
+  if (batch !== undefined) batch.cache.parked = parked;
 }
 
 /** As it is kept with its version, or null: the settings have neither name nor address of their own. */

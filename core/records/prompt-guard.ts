@@ -69,17 +69,17 @@ export async function guardDraft(
 
 /** What the guard has to say of a definition; nothing while it is switched off. */
 export async function findingsOf(
-  { app, change }: Context,
+  { app, batch }: Context,
   entity_type: Guarded,
   draft: Readonly<Record<string, unknown>>,
   stored: object | null = null,
 ): Promise<GuardFinding[]> {
-  const { settings } = await (change === undefined ? readSettings(app) : (change.memo.settings ??= readSettings(app)));
+  const { settings } = await (batch === undefined ? readSettings(app) : (batch.cache.settings ??= readSettings(app)));
   if (!guardEnabled(app.env, settings)) return [];
   const guard = await guardOf(app, settings);
   const own = entity_type === 'tool' ? String(draft['name']) : null;
   // An import or a rollback guards many: it reads the names once.
-  const tool_names = await (change === undefined ? toolNames(app) : (change.memo.tool_names ??= toolNames(app)));
+  const tool_names = await (batch === undefined ? toolNames(app) : (batch.cache.tool_names ??= toolNames(app)));
   const read = stored === null ? Object.keys(draft) : Object.keys(draft).filter((field) => changesAny(draft, stored, [field]));
   const fields = textsOf(Object.fromEntries(read.map((field) => [field, draft[field]])));
   return judged(guard, guard.scan(fields, { tool_names, own }));

@@ -120,7 +120,7 @@ export function createVersioned<T extends Table>({
       if (stored === undefined) throw missing();
       checkVersion(entity_type, stored, expected, label);
       // Another record may have been given its name before this one gets the next.
-      const parked = context.change?.memo.parked;
+      const parked = context.batch?.cache.parked;
       const before = (parked?.get(id) as Row<T> | undefined) ?? stored;
       parked?.delete(id);
       // A change that changes nothing is no version and leaves no history.

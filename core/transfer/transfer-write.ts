@@ -72,7 +72,7 @@ export async function writeItems(
     await checkUnchanged(inside, input);
     await checkOwners(inside, checked);
     const turn = createSlices();
-    const { progress } = context.change;
+    const { progress } = context.batch;
     progress.begin('write', checked.length + deletions.others.length + deletions.connections.length);
     const remove = async (items: readonly Deletion[]): Promise<number> => {
       let cascaded = 0;
@@ -139,12 +139,12 @@ async function writePage(inside: Context, items: readonly CheckedItem[]): Promis
 }
 
 /** A connection that was deleted since the checks must not leave records without one. */
-async function checkOwners({ app, change }: Context, checked: readonly CheckedItem[]): Promise<void> {
+async function checkOwners({ app, batch }: Context, checked: readonly CheckedItem[]): Promise<void> {
   const { connections } = app.store.tables;
   const owners = new Set(
     checked.flatMap(({ prepared }) => (prepared.values['connection_id'] as string | null | undefined) ?? []),
   );
-  const stored = [...owners].filter((id) => change?.connections.get(id) === undefined);
+  const stored = [...owners].filter((id) => batch?.connections.get(id) === undefined);
   if (stored.length === 0) return;
   const rows = await app.store.db.select({ id: connections.id }).from(connections).where(inArray(connections.id, stored));
   if (rows.length < stored.length) {

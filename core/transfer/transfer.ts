@@ -97,8 +97,8 @@ async function checkItems(
 ): Promise<CheckedItem[]> {
   const stored = records.get(ENTITY_SERVICES.connection) ?? [];
   const ids = new Map(stored.map(({ id, name }) => [name, id]));
-  context.change.memo.owners = new Map(stored.map((row) => [row.id, row as unknown as ConnectionRow]));
-  const note = context.change.progress;
+  context.batch.cache.owners = new Map(stored.map((row) => [row.id, row as unknown as ConnectionRow]));
+  const note = context.batch.progress;
   note.begin('check', writes.length);
   const check = async (item: Item, draft: EntityValues): Promise<CheckedItem[]> => {
     if (progress.faults.length >= MOST_FAULTS) return [];
@@ -110,13 +110,13 @@ async function checkItems(
     const checked = await check(item, item.draft);
     for (const { id, name, stored, prepared } of checked) {
       const planned = { ...stored, ...prepared.values, id, version: (stored?.version ?? 0) + 1 };
-      context.change.connections.set(id, planned as unknown as ConnectionRow);
+      context.batch.connections.set(id, planned as unknown as ConnectionRow);
       ids.set(name, id);
     }
     return checked;
   });
   const by_name = idsByName(records, writes);
-  context.change.memo.planned = new Set(writes.map(({ id }) => id));
+  context.batch.cache.planned = new Set(writes.map(({ id }) => id));
   const others = writes.filter((item) => !isConnection(item));
   const owned = await fewAtATime(others, AT_ONCE, async (item) => {
     // Also of what is at fault: the share comes to its end.
@@ -172,7 +172,7 @@ async function noteRefusal<T>(progress: Progress, item: Named | null, work: () =
 }
 
 function toReport(
-  { change, replay }: BatchContext,
+  { batch, proposal_run }: BatchContext,
   { dry_run, server_config }: Import,
   skipped: readonly EntityService[],
   checked: readonly CheckedItem[],
@@ -183,10 +183,10 @@ function toReport(
   const written = faults.length > 0 ? [] : checked;
   const removed = faults.length > 0 ? [] : [...deletions.others, ...deletions.connections];
   const left_alone = server_config !== undefined && faults.length === 0 && config?.changed !== true;
-  const stored = !dry_run && replay === undefined && (written.length > 0 || removed.length > 0 || config?.changed === true);
+  const stored = !dry_run && proposal_run === undefined && (written.length > 0 || removed.length > 0 || config?.changed === true);
   return {
     dry_run,
-    batch_id: stored ? change.batch_id : null,
+    batch_id: stored ? batch.batch_id : null,
     created: count(written.filter(({ stored }) => stored === null).map(({ kind }) => kind)),
     updated: {
       ...count(written.filter(({ stored }) => stored !== null).map(({ kind }) => kind)),

@@ -37,9 +37,9 @@ export function createPlaces(redis: RedisLimits | null, { look_ms, lasts_ms, key
   const sealing = createSealing<Left>(keys, 'mcp-places/1', LONGEST);
   return {
     expect(place, take) {
-      redis.openPlace(place, lasts_ms).catch(lost);
+      redis.openMailbox(place, lasts_ms).catch(lost);
       const look = async () => {
-        const left = sealing.open(await redis.readPlace(place));
+        const left = sealing.open(await redis.takeMessage(place));
         if (left?.place === place) take(left.text);
       };
       const looking = setInterval(() => {
@@ -47,12 +47,12 @@ export function createPlaces(redis: RedisLimits | null, { look_ms, lasts_ms, key
       }, look_ms);
       return () => {
         clearInterval(looking);
-        redis.closePlace(place).catch(lost);
+        redis.closeMailbox(place).catch(lost);
       };
     },
     hand(place, text) {
       const sealed = sealing.seal({ place, text });
-      if (sealed.length <= LONGEST) redis.fillPlace(place, sealed).catch(lost);
+      if (sealed.length <= LONGEST) redis.putMessage(place, sealed).catch(lost);
     },
   };
 }

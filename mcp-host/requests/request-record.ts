@@ -27,9 +27,9 @@ export interface RequestRecord extends RunRecord, UndeclaredRecord {
   /** Whether the protocol has its method; any other text is the caller's own. */
   known: boolean;
   /** How long a person was waited for: no part of the duration of the call. */
-  asked_ms: number;
+  person_wait_ms: number;
   /** A person is waited for now. */
-  is_asking: boolean;
+  waits_for_person: boolean;
   /** The query that it asked for, once that is known. */
   query: (FrozenQuery & { readonly name: string }) | null;
   connection: FrozenConnection | null;
@@ -63,8 +63,8 @@ export const createRequestRecord = (
   session,
   started: performance.now(),
   known: true,
-  asked_ms: 0,
-  is_asking: false,
+  person_wait_ms: 0,
+  waits_for_person: false,
   wait_ms: 0,
   query_from: 0,
   query_to: 0,
@@ -86,17 +86,18 @@ export const createRequestRecord = (
 /** Waits for the answer of a person. */
 export async function whileWaiting<T>(record: RequestRecord, answer: Promise<T>): Promise<T> {
   const from = performance.now();
-  record.is_asking = true;
+  record.waits_for_person = true;
   try {
     return await answer;
   } finally {
-    record.is_asking = false;
-    record.asked_ms += performance.now() - from;
+    record.waits_for_person = false;
+    record.person_wait_ms += performance.now() - from;
   }
 }
 
 /** In ms, without what a person took to answer. */
-export const durationOf = ({ started, asked_ms }: RequestRecord): number => performance.now() - started - asked_ms;
+export const durationOf = ({ started, person_wait_ms: asked_ms }: RequestRecord): number =>
+  performance.now() - started - asked_ms;
 
 /** The method, as labels and names of spans have it: there are only so many. */
 export const methodLabel = ({ message, known }: Pick<RequestRecord, 'message' | 'known'>): string =>

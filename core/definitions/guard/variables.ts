@@ -23,8 +23,8 @@ const PREFIX = 'vars.';
  * Refuses global variables that are not there, where nothing else is taken for them. An import or a rollback may bring its variables
  * along. @param before what is changed or copied: what it reads already is left alone.
  */
-export async function refuseUnknownVariables({ app, change }: Context, draft: object, before: object | null): Promise<void> {
-  if (change !== undefined) return;
+export async function refuseUnknownVariables({ app, batch }: Context, draft: object, before: object | null): Promise<void> {
+  if (batch !== undefined) return;
   const read = variablesIn(draft);
   if (read.length === 0) return;
   const known = Object.keys((await readSettings(app)).settings.global_variables);

@@ -117,10 +117,10 @@ const ID_LISTS = {
 type IdList = keyof typeof ID_LISTS;
 
 /** Ids of a selection that name nothing. What is about to be stored with it counts as stored. */
-export async function missingIds({ app, change }: Context, selection: Selection): Promise<{ list: IdList; id: string }[]> {
+export async function missingIds({ app, batch }: Context, selection: Selection): Promise<{ list: IdList; id: string }[]> {
   const missing: { list: IdList; id: string }[] = [];
   for (const [list, kind] of Object.entries(ID_LISTS) as [IdList, EntityKind][]) {
-    const ids = selection[list].filter((id) => change?.memo.planned?.has(id) !== true);
+    const ids = selection[list].filter((id) => batch?.cache.planned?.has(id) !== true);
     const table = entityTable(app.store, kind);
     const there = new Set<string>();
     for (const page of pagesOf(ids, PAGE)) {

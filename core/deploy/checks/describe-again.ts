@@ -170,5 +170,5 @@ function differencesOf(
 }
 
 export interface WithAskedStatements {
-  asked_statements: { readonly since: number; readonly asked: VerifiedStatements };
+  verified_statements: { readonly since: number; readonly asked: VerifiedStatements };
 }

@@ -136,8 +136,8 @@ export async function checkDriftWhenDue(app: WithSources & WithAskedStatements &
     // Another server may have been quicker.
     const due = await dueOf(app);
     if (due === null) return false;
-    if (due === 'all') app.asked_statements = { since: app.clock().getTime(), asked: new Map() };
-    await checkDrift(held, app.asked_statements.asked);
+    if (due === 'all') app.verified_statements = { since: app.clock().getTime(), asked: new Map() };
+    await checkDrift(held, app.verified_statements.asked);
     return true;
   });
   return checked === true;
@@ -158,7 +158,7 @@ async function dueOf(app: Platform & WithAskedStatements): Promise<'all' | 'rest
   // What was checked in the time to come was checked by a clock that was ahead.
   const is_time = age < -SKEW_MS || age >= every;
   if (!is_time && (snapshot_version === active_version || age < APART_MS)) return null;
-  return Math.abs(now - app.asked_statements.since) < every ? 'rest' : 'all';
+  return Math.abs(now - app.verified_statements.since) < every ? 'rest' : 'all';
 }
 
 /** Checks after each deploy and every `drift_check_minutes`. @returns a function that ends it. */

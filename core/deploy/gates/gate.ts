@@ -44,7 +44,7 @@ export interface Finding {
 export interface DeployGate {
   readonly name: string;
   /** It asks something of the hosts: left out of a dry run. */
-  readonly acts?: true;
+  readonly has_effects?: true;
   run(context: Context<DeployApp>, candidate: Candidate, active: StoredSnapshot | null): Promise<readonly Finding[]>;
 }
 

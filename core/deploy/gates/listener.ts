@@ -3,7 +3,7 @@ import type { DeployGate } from './gate.ts';
 /** A new address is opened before the old one closes; a host that cannot bind it refuses the deploy. */
 export const listenerGate: DeployGate = {
   name: 'listener',
-  acts: true,
+  has_effects: true,
   async run({ app }, { server: { host, port } }, active) {
     if (active?.server.host === host && active.server.port === port) return [];
     await app.hosts.refresh();

@@ -16,7 +16,7 @@ export type EndedTarget = { readonly grant: string } | { readonly sub: string } 
 type IssuingGrant = Pick<Schema['oauth_grants']['$inferSelect'], 'id' | 'person_id' | 'client_id'>;
 
 /**
- * Notes in this transaction that access tokens issued until now count no more. Call `tellIdentity` after the commit: connected hosts
+ * Notes in this transaction that access tokens issued until now count no more. Call `pushIdentity` after the commit: connected hosts
  * refuse them, and end what they opened, within a second.
  */
 export async function noteEnded(app: Platform, tx: Db, target: EndedTarget): Promise<void> {

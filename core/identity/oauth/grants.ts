@@ -67,7 +67,7 @@ export async function recordGrant(
   await recordHistory(tx, context, { ...subject, before, after });
 }
 
-/** Ends a grant: its refresh tokens go, its access tokens are refused. Call `tellIdentity` after the commit. @returns whether there was one. */
+/** Ends a grant: its refresh tokens go, its access tokens are refused. Call `pushIdentity` after the commit. @returns whether there was one. */
 export async function removeGrant(app: Platform, tx: Db, id: string): Promise<boolean> {
   const { oauth_grants, oauth_refresh } = app.store.tables;
   await tx.delete(oauth_refresh).where(eq(oauth_refresh.grant_id, id));
@@ -82,7 +82,7 @@ export async function endStolen(app: Platform & WithHosts, id: string): Promise<
   if (await app.store.write((tx) => removeGrant(app, tx, id))) await pushIdentity(app);
 }
 
-/** Ends every grant of a client. Call `tellIdentity` after the commit. */
+/** Ends every grant of a client. Call `pushIdentity` after the commit. */
 export async function removeGrantsOf(app: Platform, tx: Db, client_id: string): Promise<void> {
   const { oauth_grants: table } = app.store.tables;
   const rows = await tx.select({ id: table.id }).from(table).where(eq(table.client_id, client_id));
@@ -91,7 +91,7 @@ export async function removeGrantsOf(app: Platform, tx: Db, client_id: string): 
 }
 
 /**
- * Stores a new grant; beyond the limit those that were not used for longest end. Call `tellIdentity` after the commit then.
+ * Stores a new grant; beyond the limit those that were not used for longest end. Call `pushIdentity` after the commit then.
  * @returns whether one ended.
  */
 export async function addGrant(app: Platform, tx: Db, row: GrantRow): Promise<boolean> {

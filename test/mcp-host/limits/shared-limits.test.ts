@@ -279,10 +279,10 @@ const NOBODY: RedisLimits = {
   permits: () => Promise.reject(new Error('nobody')),
   slots: () => Promise.reject(new Error('nobody')),
   release: () => Promise.resolve(),
-  openPlace: () => Promise.reject(new Error('nobody')),
-  fillPlace: () => Promise.reject(new Error('nobody')),
-  readPlace: () => Promise.reject(new Error('nobody')),
-  closePlace: () => Promise.resolve(),
+  openMailbox: () => Promise.reject(new Error('nobody')),
+  putMessage: () => Promise.reject(new Error('nobody')),
+  takeMessage: () => Promise.reject(new Error('nobody')),
+  closeMailbox: () => Promise.resolve(),
   close() {},
 };
 

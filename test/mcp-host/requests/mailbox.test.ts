@@ -12,13 +12,13 @@ describe.skipIf(!reachable.redis)('places in Redis', () => {
   });
   afterAll(() => redis.close());
   let looks = 0;
-  const looked: RedisLimits['readPlace'] = async (key) => {
-    const text = await redis.readPlace(key);
+  const looked: RedisLimits['takeMessage'] = async (key) => {
+    const text = await redis.takeMessage(key);
     looks += 1;
     return text;
   };
   const hosts = (keys = ['k'.repeat(32)]) =>
-    createPlaces({ ...redis, readPlace: looked }, { look_ms: 5, lasts_ms: 60_000, keys });
+    createPlaces({ ...redis, takeMessage: looked }, { look_ms: 5, lasts_ms: 60_000, keys });
 
   test('a text that another host leaves at a place is taken there', async () => {
     const taken: string[] = [];
@@ -37,11 +37,11 @@ describe.skipIf(!reachable.redis)('places in Redis', () => {
       hosts().hand('there', 'yes');
       return there?.includes('yes') === true;
     });
-    const sealed = await redis.readPlace('there');
+    const sealed = await redis.takeMessage('there');
     expect(sealed).not.toContain('yes');
     for (const text of [JSON.stringify({ place: 'here', text: 'yes' }), 'yes', sealed]) {
-      await redis.fillPlace('here', text);
-      expect(await redis.readPlace('here')).toBe(text);
+      await redis.putMessage('here', text);
+      expect(await redis.takeMessage('here')).toBe(text);
       // One may have been under way.
       const before = looks;
       await until(() => looks > before + 4);

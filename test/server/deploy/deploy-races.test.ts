@@ -92,11 +92,11 @@ test('a tool that takes its whole statement is deployed and restored only where 
   expect(passthrough.status).toBe(201);
   expect((await t.send('deploy.run')).status).toBe(200);
   const strict = { ...t.app, env: { ...t.app.env, SVC_ALLOW_PASSTHROUGH_SQL: false } };
-  const [{ run }, { systemRequest: systemCall }] = await Promise.all([
+  const [{ run }, { systemRequest }] = await Promise.all([
     import('#core/control-plane/run.ts'),
     import('#core/context/context.ts'),
   ]);
-  expect(run(strict, 'snapshots.activate', { version: 1 }, systemCall('test'))).rejects.toMatchObject({
+  expect(run(strict, 'snapshots.activate', { version: 1 }, systemRequest('test'))).rejects.toMatchObject({
     code: 'passthrough_sql_blocked',
   });
 });
@@ -113,11 +113,11 @@ test('a resource that runs text of its caller is not restored where that is not 
   await t.app.store.db.delete(compiled);
   expect((await t.send('deploy.run')).status).toBe(200);
   const strict = { ...t.app, env: { ...t.app.env, SVC_ALLOW_PASSTHROUGH_SQL: false } };
-  const [{ run }, { systemRequest: systemCall }] = await Promise.all([
+  const [{ run }, { systemRequest }] = await Promise.all([
     import('#core/control-plane/run.ts'),
     import('#core/context/context.ts'),
   ]);
-  const restored = () => run(strict, 'snapshots.activate', { version: 1 }, systemCall('test'));
+  const restored = () => run(strict, 'snapshots.activate', { version: 1 }, systemRequest('test'));
   const refusal = { code: 'passthrough_sql_blocked', detail: expect.stringContaining('The resource any_rows') as string };
   expect(restored()).rejects.toMatchObject(refusal);
   // Snapshots of older releases say nothing of it.

@@ -54,7 +54,7 @@ export async function updateApp(
   return (await records.update(context, tx, id, expected, values)).after;
 }
 
-/** Its grants end. Call `tellIdentity` after the commit. */
+/** Its grants end. Call `pushIdentity` after the commit. */
 export async function deleteApp(context: Context, tx: Db, id: string): Promise<AppRow> {
   await writeAlone(context.app.store, tx);
   const row = await records.remove(context, tx, id);
