@@ -3,7 +3,7 @@ import { readText } from '#core/edge/body.ts';
 import type { Network } from '#core/process/env/settings.ts';
 import { AppError } from '#core/errors.ts';
 import type { Log } from '#core/process/log.ts';
-import { requestedHost, requestedOrigin, createAddresses } from '#core/edge/asked-address.ts';
+import { requestedHost, requestedOrigin, createAddresses } from '#core/edge/requested-address.ts';
 import { clientAddress, forwardedScheme } from '#core/edge/client-address.ts';
 import { preflight, setCors } from '#core/edge/cors.ts';
 import { refuseRegistration, REGISTER_PATH } from '#core/edge/registration.ts';

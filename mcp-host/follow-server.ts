@@ -4,7 +4,7 @@ import { AppError } from '#core/errors.ts';
 import type { Log } from '#core/process/log.ts';
 import type { Decisions } from './call/confirmation/decisions.ts';
 import type { RunningCalls } from './requests/running-calls.ts';
-import type { SideSnapshots } from './control/beside.ts';
+import type { SideSnapshots } from './control/side-snapshots.ts';
 import type { Replays } from './replay/replay.ts';
 import type { Control, ControlEvent, ListenEvent } from './control/control.ts';
 import type { HostNames } from './control/host-names.ts';

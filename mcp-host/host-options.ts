@@ -7,7 +7,7 @@ import type { AuthSettings } from './auth/authorise.ts';
 import type { ListFile } from './auth/list-file.ts';
 import type { KeptInstallation } from './control/own-installation.ts';
 import type { RateSettings } from './limits/rate-limit.ts';
-import type { BesideFiles } from './control/beside-files.ts';
+import type { BesideFiles } from './control/side-snapshot-files.ts';
 import type { SnapshotFile } from './control/snapshot-file.ts';
 import type { OpenPool } from './connections/connection-pools.ts';
 import type { Address } from './transports/listener.ts';

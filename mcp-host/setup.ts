@@ -12,7 +12,7 @@ import { guardedFetch } from '#core/engines/shared/dial.ts';
 import { openSource } from '#core/engines/index.ts';
 import { dialPolicy, hostAddresses } from '#core/engines/shared/policy.ts';
 import type { DialPolicy } from '#core/engines/shared/source.ts';
-import { besideFiles } from './control/beside-files.ts';
+import { besideFiles } from './control/side-snapshot-files.ts';
 import { installationFile } from './control/own-installation.ts';
 import { snapshotFile } from './control/snapshot-file.ts';
 import { toViewPage, type ViewPage } from './registry/view-page.ts';

@@ -15,7 +15,7 @@ import { writeAll } from '#core/records/batch.ts';
 import { checkUpdate, configHandlers } from '#core/server-config/server-config.ts';
 import { readSettings } from '#core/settings/settings.ts';
 import { type Entities, flowHandlers } from './flow.ts';
-import { ENTITY_SERVICES } from '#core/definitions/kinds.ts';
+import { ENTITY_SERVICES } from '#core/definitions/entity-services.ts';
 import { checkVersion, retryOnConflict } from '#core/records/versioned.ts';
 import { deletedBeside } from '#core/records/history.ts';
 import type { EntityType } from '#core/contract/history.ts';

@@ -1,4 +1,4 @@
-import type { EntityService } from './kinds.ts';
+import type { EntityService } from './entity-services.ts';
 import type { StoredEntity } from '#core/store/entity-table.ts';
 import { inArray } from 'drizzle-orm';
 import { AppError } from '#core/errors.ts';

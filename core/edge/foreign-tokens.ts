@@ -1,7 +1,7 @@
 import type { CompactJWSHeaderParameters, JWTPayload } from 'jose';
 import { ASYMMETRIC_ALGORITHMS, type JwtIssuer } from '#core/contract/settings/jwt-issuers.ts';
 import { type Claims, type Identity, toIdentity } from '#core/query/identity.ts';
-import { isSameAudience } from './asked-address.ts';
+import { isSameAudience } from './requested-address.ts';
 import { claimAt, type TokenRules, textsOf } from './token-checks.ts';
 
 /** What a token of another issuer must satisfy. */

@@ -1,5 +1,5 @@
 import type { JWK } from 'jose';
-import { withoutEndSlashes } from './asked-address.ts';
+import { withoutEndSlashes } from './requested-address.ts';
 
 /** Who issues tokens, and where their keys are, if that is known. */
 interface Issuer {

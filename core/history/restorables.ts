@@ -9,7 +9,7 @@ import { configHandlers, prepareEarlierSettings, restoreSettings } from '#core/s
 import { readSettings, type Settings } from '#core/settings/settings.ts';
 import { oauthAppRestore } from '#core/identity/oauth/clients/restore-apps.ts';
 import { providerRestore } from '#core/identity/providers/restore.ts';
-import { IN_WRITE_ORDER } from '#core/definitions/kinds.ts';
+import { IN_WRITE_ORDER } from '#core/definitions/entity-services.ts';
 
 /** What functions of this room work with. */
 export type HistoryApp = WithSources & WithHosts & WithProviders & WithSnapshots;

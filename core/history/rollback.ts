@@ -18,7 +18,7 @@ import { removeEmpty } from '#core/definitions/removal.ts';
 import { deletedBeside, type HistoryRow } from '#core/records/history.ts';
 import { openSecrets, shortEntry, toEntry } from '#core/records/history-entry.ts';
 import type { CheckedRecord } from '#core/records/restorable.ts';
-import { ENTITY_SERVICES } from '#core/definitions/kinds.ts';
+import { ENTITY_SERVICES } from '#core/definitions/entity-services.ts';
 import { type HistoryApp, RESTORABLES } from './restorables.ts';
 import type { StoredEntity } from '#core/store/entity-table.ts';
 import type { Restorable } from '#core/records/restorable.ts';

@@ -2,7 +2,7 @@ import { createLock, type Lock } from '#core/store/open.ts';
 import type * as v from 'valibot';
 import { type HostAck, type HostState, isNetworkHost } from '#core/contract/deploy/deploy.ts';
 import { Acknowledgement, type HostEvent } from '#core/contract/deploy/control.ts';
-import { createTakenLists, isListName } from './taken-lists.ts';
+import { createTakenLists, isListName } from './confirmed-lists.ts';
 
 type HostAck = v.InferOutput<typeof HostAck>;
 

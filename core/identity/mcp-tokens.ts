@@ -15,7 +15,7 @@ import type { Db } from '#core/store/store.ts';
 import type { Schema } from '#core/store/schema.ts';
 import type { HostEvent, LiveToken } from '#core/contract/deploy/control.ts';
 import { raiseRevision, readRevision } from '#core/hosts/list-revisions.ts';
-import { listName, CONFIRM_TIMEOUT_MS } from '#core/hosts/taken-lists.ts';
+import { listName, CONFIRM_TIMEOUT_MS } from '#core/hosts/confirmed-lists.ts';
 import type { Context, Handlers } from '#core/context/context.ts';
 import { runEvery } from '#core/platform/run-every.ts';
 import { signal } from '#core/platform/signals.ts';

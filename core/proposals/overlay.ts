@@ -16,7 +16,7 @@ import { entityTable } from '#core/store/entity-table.ts';
 import { lastChange } from '#core/store/journal.ts';
 import { createLock } from '#core/store/open.ts';
 import type { Db, Store } from '#core/store/store.ts';
-import { openMemoryStore } from './scratch-store.ts';
+import { openMemoryStore } from './memory-store.ts';
 import { recordingSources, type RecordedAnswers } from './recall.ts';
 
 /** An operation of a proposal as it is replayed. */

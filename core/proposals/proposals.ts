@@ -14,7 +14,7 @@ import type { Context, RunOperations, Handlers } from '#core/context/context.ts'
 import { entityTable } from '#core/store/entity-table.ts';
 import { countAlone, writeAlone } from '#core/store/journal.ts';
 import type { Db } from '#core/store/store.ts';
-import { within } from './scratch-store.ts';
+import { within } from './memory-store.ts';
 import { createWorkingCopyHolder } from '#core/versions/working-copy.ts';
 import { eq } from 'drizzle-orm';
 import { createIds, openOverlay, type Overlay, replayOf, touchedBy } from './overlay.ts';

@@ -8,7 +8,7 @@ import { canonical, checksum } from '#snapshots/format/canonical.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context } from '#core/context/context.ts';
 import { exportAll, type StoredRecords } from './transfer-export.ts';
-import { IN_WRITE_ORDER } from '#core/definitions/kinds.ts';
+import { IN_WRITE_ORDER } from '#core/definitions/entity-services.ts';
 
 /** Connections go last, when what moves to another one has moved. */
 export interface Deletions {

@@ -8,7 +8,7 @@ import { readValue } from '#core/process/read-value.ts';
 import { createSlices } from '#core/lib/slices.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
 import { isSecretEntry } from '#core/definitions/connection-draft.ts';
-import { IN_WRITE_ORDER, type EntityService } from '#core/definitions/kinds.ts';
+import { IN_WRITE_ORDER, type EntityService } from '#core/definitions/entity-services.ts';
 import type { StoredEntity, EntityValues } from '#core/store/entity-table.ts';
 import { isSealed } from '#core/lib/sealed-values.ts';
 import type { Deletion } from '#core/definitions/removal.ts';

@@ -9,7 +9,7 @@ import { asBatch, type BatchContext } from '#core/records/batch.ts';
 import { fewAtATime } from '#core/lib/few-at-a-time.ts';
 import { recordBlocked } from '#core/records/blocked.ts';
 import { isSecretEntry } from '#core/definitions/connection-draft.ts';
-import { ENTITY_SERVICES, IN_WRITE_ORDER, type EntityService } from '#core/definitions/kinds.ts';
+import { ENTITY_SERVICES, IN_WRITE_ORDER, type EntityService } from '#core/definitions/entity-services.ts';
 import type { EntityValues } from '#core/store/entity-table.ts';
 import type { ConnectionRow } from '#core/sources/source-pool.ts';
 import { isSealed } from '#core/lib/sealed-values.ts';

@@ -1,6 +1,6 @@
 import { createHash, hkdfSync } from 'node:crypto';
 import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
-import type { Addresses } from '#core/edge/asked-address.ts';
+import type { Addresses } from '#core/edge/requested-address.ts';
 import { fingerprintOf, keyIdOf } from '#core/lib/secrets.ts';
 import { endpointOf } from '#core/edge/mcp-endpoint.ts';
 import type { FrozenServer } from '#snapshots/format/format.ts';

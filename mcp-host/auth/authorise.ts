@@ -2,7 +2,7 @@ import { NO_TOKEN } from '#core/contract/observe/refusal-sentences.ts';
 import type { LiveToken } from '#core/contract/deploy/control.ts';
 import type { IdentityList } from '#core/contract/deploy/control.ts';
 import type { Log } from '#core/process/log.ts';
-import { createAddresses } from '#core/edge/asked-address.ts';
+import { createAddresses } from '#core/edge/requested-address.ts';
 import { refuseRegistration, REGISTER_PATH } from '#core/edge/registration.ts';
 import type { FrozenServer } from '#snapshots/format/format.ts';
 import { createAccessTokens } from './access-tokens.ts';

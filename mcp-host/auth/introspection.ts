@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { AppError } from '#core/errors.ts';
 import type { Log } from '#core/process/log.ts';
-import { type Addresses, isSameAudience } from '#core/edge/asked-address.ts';
+import { type Addresses, isSameAudience } from '#core/edge/requested-address.ts';
 import { audiencePath } from '#core/edge/mcp-endpoint.ts';
 import { fingerprintOf } from '#core/lib/secrets.ts';
 import { boundedText } from '#core/engines/shared/bounded-text.ts';

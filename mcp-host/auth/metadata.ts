@@ -1,4 +1,4 @@
-import { withoutEndSlashes } from '#core/edge/asked-address.ts';
+import { withoutEndSlashes } from '#core/edge/requested-address.ts';
 import { endpointOf, SSE_PATH } from '#core/edge/mcp-endpoint.ts';
 import type { FrozenServer } from '#snapshots/format/format.ts';
 import { SCOPE } from './access-tokens.ts';

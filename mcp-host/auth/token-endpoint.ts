@@ -1,7 +1,7 @@
 import { isSameSecret } from '#core/edge/service-token.ts';
 import { BASIC_CHALLENGE, type Login, loginsOf, NO_STORE, readTokenForm, refuseToken } from '#core/edge/token-form.ts';
 import type { Log } from '#core/process/log.ts';
-import { type Addresses, withoutEndSlashes } from '#core/edge/asked-address.ts';
+import { type Addresses, withoutEndSlashes } from '#core/edge/requested-address.ts';
 import type { FrozenServer } from '#snapshots/format/format.ts';
 import { noteRefusal } from '#mcp-host/protocol/refusal-notes.ts';
 import { type AccessTokens, clientOf, SCOPE } from './access-tokens.ts';

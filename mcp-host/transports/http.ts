@@ -1,5 +1,5 @@
 import type { Network } from '#core/process/env/settings.ts';
-import { requestedHost, requestedOrigin } from '#core/edge/asked-address.ts';
+import { requestedHost, requestedOrigin } from '#core/edge/requested-address.ts';
 import { clientAddress, forwardedScheme } from '#core/edge/client-address.ts';
 import { preflight, setCors } from '#core/edge/cors.ts';
 import { NO_HOST } from '#core/edge/requests/hostless.ts';

@@ -2,7 +2,7 @@ import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import type { Context, Hono } from 'hono';
 import { AppError } from '#core/errors.ts';
 import { requireAgents } from '#core/identity/agent-bearers.ts';
-import { REQUESTED_ORIGIN, requestedOrigin } from '#core/edge/asked-address.ts';
+import { REQUESTED_ORIGIN, requestedOrigin } from '#core/edge/requested-address.ts';
 import { SSE_PATH } from '#core/edge/mcp-endpoint.ts';
 import { refuseRegistration, REGISTER_PATH } from '#core/edge/registration.ts';
 import { clientAddress } from '#core/edge/client-address.ts';

@@ -5,7 +5,7 @@ import { AppError } from '#core/errors.ts';
 import type { Actor } from '#core/context/context.ts';
 import { isSameOrigin } from '#core/edge/origins.ts';
 import { authenticate, SESSION_MS } from '#core/identity/sessions.ts';
-import { requestedHost } from '#core/edge/asked-address.ts';
+import { requestedHost } from '#core/edge/requested-address.ts';
 import { forwardedScheme } from '#core/edge/client-address.ts';
 import type { ServerEnv } from './server-env.ts';
 

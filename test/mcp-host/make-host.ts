@@ -9,7 +9,7 @@ import { tokenFile } from '#mcp-host/auth/list-file.ts';
 import { createHost, type Host } from '#mcp-host/host.ts';
 import type { HostOptions } from '#mcp-host/host-options.ts';
 import { dialledFetch } from '#mcp-host/runtime/runtime.ts';
-import { besideFiles } from '#mcp-host/control/beside-files.ts';
+import { besideFiles } from '#mcp-host/control/side-snapshot-files.ts';
 import { installationFile } from '#mcp-host/control/own-installation.ts';
 import { snapshotFile } from '#mcp-host/control/snapshot-file.ts';
 

@@ -67,7 +67,7 @@ export interface ReplayEnd {
   readonly cancelled: true;
 }
 
-/** A list whose state a host confirms by this name once it has taken it (`taken-lists.ts`); absent: nobody waits. */
+/** A list whose state a host confirms by this name once it has taken it (`confirmed-lists.ts`); absent: nobody waits. */
 export interface NamedList {
   readonly list?: string;
 }

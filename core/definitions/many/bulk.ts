@@ -5,7 +5,7 @@ import { entityTable } from '#core/store/entity-table.ts';
 import { writeAlone } from '#core/store/journal.ts';
 import { fewAtATime } from '#core/lib/few-at-a-time.ts';
 import { recordBlocked } from '#core/records/blocked.ts';
-import { type EntityService, ENTITY_SERVICES } from '#core/definitions/kinds.ts';
+import { type EntityService, ENTITY_SERVICES } from '#core/definitions/entity-services.ts';
 import type { StoredEntity, EntityValues } from '#core/store/entity-table.ts';
 import { changesAny } from '#core/records/versioned.ts';
 import { storeCompiled } from '#core/sources/statements.ts';

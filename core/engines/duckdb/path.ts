@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { invalidField } from '#core/errors.ts';
-import { resolveFile } from '../shared/files/place.ts';
+import { resolveFile } from '#core/engines/shared/files/file-location.ts';
 import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
 import type { DialPolicy } from '#core/engines/shared/source.ts';
 

@@ -1,6 +1,6 @@
 import type { Lexeme } from '#core/lib/sql/tokenize.ts';
 import { denials, type TokenRules, words } from '#core/lib/sql/rules.ts';
-import { tablePlaces } from '#core/lib/sql/table-places.ts';
+import { tablePlaces } from '#core/lib/sql/table-positions.ts';
 import { FILE_NAME, REFUSED_FUNCTIONS, REFUSED_TABLES, refusedFunction } from './names.ts';
 
 const WRITES = 'DuckDB connections are read-only; remove this statement, or write to the data with the program that makes it.';

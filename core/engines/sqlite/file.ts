@@ -1,5 +1,5 @@
 import { invalidField } from '#core/errors.ts';
-import { resolveFile } from '../shared/files/place.ts';
+import { resolveFile } from '#core/engines/shared/files/file-location.ts';
 import type { DialPolicy } from '../shared/source.ts';
 
 /** The real path of the SQLite file that `database` names. Throws as `resolvePlace` does. */

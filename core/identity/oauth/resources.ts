@@ -1,7 +1,7 @@
 import type { Platform } from '#core/platform/platform.ts';
 import { readSettings } from '#core/settings/settings.ts';
 import { mcpUrl } from '#core/settings/public-urls.ts';
-import { createAddresses, withoutEndSlashes } from '#core/edge/asked-address.ts';
+import { createAddresses, withoutEndSlashes } from '#core/edge/requested-address.ts';
 import { endpointOf, SSE_PATH } from '#core/edge/mcp-endpoint.ts';
 import { acceptedHostNames, ownPorts } from '#core/edge/accepted-names.ts';
 import { isLoopbackName } from '#core/edge/origins.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ENTITIES, type EntityKind, ENTITY_KINDS } from '#core/contract/entities.ts';
-import { ENTITY_SERVICES } from '#core/definitions/kinds.ts';
+import { ENTITY_SERVICES } from '#core/definitions/entity-services.ts';
 import { schemaOf } from '../transfer-items.ts';
 
 /** How one record stands in a file. */

@@ -1,4 +1,4 @@
-import type { Addresses } from '#core/edge/asked-address.ts';
+import type { Addresses } from '#core/edge/requested-address.ts';
 import { ACCESS_TOKEN_ALGORITHM } from '#core/edge/identity.ts';
 import { textsOf } from '#core/edge/token-checks.ts';
 import { type Claims, toIdentity } from '#core/query/identity.ts';

@@ -1,4 +1,4 @@
-import type { Addresses } from '#core/edge/asked-address.ts';
+import type { Addresses } from '#core/edge/requested-address.ts';
 import { EVERYTHING } from '#core/edge/identity.ts';
 import type { IdentityList } from '#core/contract/deploy/control.ts';
 import type { Log } from '#core/process/log.ts';

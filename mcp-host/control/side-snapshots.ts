@@ -2,7 +2,7 @@ import type { SideSnapshot, SideSnapshotsEvent, CanaryEvent } from '#core/contra
 import type { Log } from '#core/process/log.ts';
 import { HOLDS_SECRETS, keyOf, type Leaf } from '#snapshots/format/tree.ts';
 import { applyTo, Lacking, type NewSnapshot } from './apply-news.ts';
-import type { BesideFiles } from './beside-files.ts';
+import type { BesideFiles } from './side-snapshot-files.ts';
 import type { Control } from './control.ts';
 import type { LoadRegistry } from '#mcp-host/registry/load-registry.ts';
 import type { Registry } from '#mcp-host/registry/registry.ts';

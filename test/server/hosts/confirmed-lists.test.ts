@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createHostRegistry, type SharedHost } from '#core/hosts/host-registry.ts';
-import { createTakenLists } from '#core/hosts/taken-lists.ts';
+import { createTakenLists } from '#core/hosts/confirmed-lists.ts';
 import { modern, testHost } from '#test/mcp-host/support.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';
 import { listeningServer, type ListeningServer } from '#test/support/server.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { requestedHost, requestedOrigin, createAddresses, isSameAudience } from '#core/edge/asked-address.ts';
+import { requestedHost, requestedOrigin, createAddresses, isSameAudience } from '#core/edge/requested-address.ts';
 import { originRefusal } from '#core/edge/origins.ts';
 import { parseEnv } from '#core/process/env.ts';
 
