@@ -64,7 +64,8 @@ export function bind(
   const numbers = new Map<string, number>();
   let text = '';
   add(statement.sql);
-  return { text, values, types: kinds, declared };
+  const is_declared = declared.some((as) => as !== null);
+  return { text, values, types: kinds, declared: is_declared ? declared : undefined };
 
   function valueOf(name: string): Json | undefined {
     return Object.hasOwn(given, name) ? given[name] : undefined;
