@@ -140,7 +140,7 @@ export interface BoundStatement {
   readonly text: string;
   readonly values: readonly Json[];
   readonly types: readonly BoundType[];
-  readonly declared?: readonly (string | null)[];
+  readonly declared?: readonly (string | null)[] | undefined;
 }
 export interface DescribedText extends Pick<BoundStatement, 'text' | 'types' | 'declared'> {
   readonly names?: readonly string[];
