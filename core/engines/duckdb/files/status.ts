@@ -37,7 +37,11 @@ export const DUCKDB_FILES: FolderFiles = {
     return folderBytes(this.folder(database, policy));
   },
   async status(connection, policy) {
-    const work = readFolder(connection, policy, AbortSignal.timeout(WAIT));
+    const late = AbortSignal.timeout(WAIT);
+    const work = readFolder(connection, policy, late).catch((error: unknown) => {
+      if (late.aborted) return null;
+      throw error;
+    });
     work.catch(() => undefined);
     const read = await withTimeout(work, WAIT, () => null);
     const { files, left_out } = await scanFolder(this.folder(connection.database, policy));

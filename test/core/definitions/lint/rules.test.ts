@@ -340,7 +340,7 @@ test('a toolset that takes too much of a conversation is found', async () => {
 });
 
 test('every rule says what it is about, and stands in the guide', async () => {
-  const readme = await Bun.file(new URL('../../../docs/deploys.md', import.meta.url)).text();
+  const readme = await Bun.file(new URL('../../../../docs/deploys.md', import.meta.url)).text();
   for (const [rule, { label, help, severity }] of Object.entries(LINT_RULES)) {
     expect(`${label}: ${help}`).toMatch(/^[A-Z].+: .+\.$/);
     expect(readme).toContain(`| \`${rule}\` | ${severity} |`);
