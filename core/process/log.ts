@@ -1,3 +1,4 @@
+import { withTimeout } from '#core/lib/with-timeout.ts';
 import { beginning } from '#core/lib/text/shorten.ts';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { LOG_LEVELS, type LogLevel } from '#core/contract/log-levels.ts';
@@ -98,11 +99,22 @@ export function logUnhandled(log: Log): void {
   process.on('unhandledRejection', (error) => write('unhandled fault', error));
   process.on('uncaughtException', (error) => {
     write('the program ends after a fault', error);
-    process.exit(1);
+    void written([process.stdout, process.stderr]).finally(() => process.exit(1));
   });
   // Whoever read the log has gone: lines are lost, and the program serves on.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 }
+
+/** A reader that is stuck holds a program up for so long. */
+const LAST_LINES_MS = 1_000;
+
+/** A pipe takes a log later than the program writes it, and what was not taken ends with the program. */
+const written = (streams: readonly NodeJS.WritableStream[]): Promise<unknown> =>
+  withTimeout(
+    Promise.all(streams.map((stream) => new Promise<void>((resolve) => void stream.write('', () => resolve())))),
+    LAST_LINES_MS,
+    () => undefined,
+  );
 
 const COLOURS: Readonly<Record<LogLevel, string>> = { DEBUG: '90', INFO: '36', WARNING: '33', ERROR: '31' };
 

@@ -23,7 +23,7 @@ test('a program ends after an exception that nobody caught, with its log line an
       for (let n = 0; n < 500; n++) log.info('before', { text: 'x'.repeat(1_000) });
       throw new Error('of a listener');
     });
-    setTimeout(() => log.info('after'), 50);
+    setTimeout(() => log.info('after'), 5_000);
   `);
   expect(code).toBe(1);
   expect(lines).toHaveLength(501);
