@@ -31,7 +31,7 @@ import { createStreams } from './dispatch/streams.ts';
 import { createReplays } from './replay/replay.ts';
 import { createSamples } from './call/samples.ts';
 import { createServing, ENDING, STOPPED, WAITING } from './dispatch/serving.ts';
-import { createBeside } from './control/side-snapshots.ts';
+import { createSideSnapshots } from './control/side-snapshots.ts';
 import { NO_FILES } from './control/side-snapshot-files.ts';
 import { createControl } from './control/control.ts';
 import { drain } from './requests/running-calls.ts';
@@ -164,7 +164,7 @@ export function createHost(options: HostOptions): Host {
     ticks,
   });
   const load: LoadRegistry = (snapshot, before) => loadRegistry(snapshot, before, now(), options.view_page?.uri);
-  const beside = createBeside({
+  const beside = createSideSnapshots({
     control,
     files: options.beside ?? NO_FILES,
     file,

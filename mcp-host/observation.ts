@@ -11,7 +11,7 @@ import type { Streams } from './dispatch/streams.ts';
 import type { ServingState } from './dispatch/serving.ts';
 import type { Control } from './control/control.ts';
 import type { Registry } from './registry/registry.ts';
-import type { Sources } from './connections/connection-pools.ts';
+import type { ConnectionPools } from './connections/connection-pools.ts';
 import { createLines } from './observe/lines.ts';
 import { createMetrics, type Metrics } from './observe/metrics.ts';
 import { createTracing } from './observe/tracing.ts';
@@ -39,7 +39,7 @@ export interface ObservationOptions {
   readonly log: Log;
   readonly control: Control;
   readonly running: Pick<RunningCalls, 'report'>;
-  readonly sources: Sources;
+  readonly sources: ConnectionPools;
   readonly limits: RateLimits;
   readonly redis: RedisLimits | null;
   readonly sessions: Sessions;

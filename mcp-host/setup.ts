@@ -12,7 +12,7 @@ import { guardedFetch } from '#core/engines/shared/dial.ts';
 import { openSource } from '#core/engines/index.ts';
 import { dialPolicy, hostAddresses } from '#core/engines/shared/policy.ts';
 import type { DialPolicy } from '#core/engines/shared/source.ts';
-import { besideFiles } from './control/side-snapshot-files.ts';
+import { sideSnapshotFiles } from './control/side-snapshot-files.ts';
 import { installationFile } from './control/own-installation.ts';
 import { snapshotFile } from './control/snapshot-file.ts';
 import { toViewPage, type ViewPage } from './registry/view-page.ts';
@@ -55,7 +55,7 @@ export async function hostOptions(env: Env, log: Log): Promise<HostOptions> {
     staleSecret: (sealed) => keyring.stale(sealed),
     file: snapshotFile(join(directory, 'snapshot.json')),
     installation: installationFile(join(directory, 'installation.json')),
-    beside: besideFiles(join(directory, 'candidates')),
+    beside: sideSnapshotFiles(join(directory, 'candidates')),
     auth: {
       tokens: tokenFile(join(directory, 'tokens.json')),
       identity: identityFile(join(directory, 'identity.json')),

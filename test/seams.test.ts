@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { operations } from '#core/contract/index.ts';
 import { INSIGHT_RULE_NAMES } from '#core/contract/observe/insight-rules.ts';
 
-/** What one change may touch (AGENTS.md, "Adding anything else"): the seven kinds of change that come most often. */
+/** What one change may touch (AGENTS.md, "Adding anything else"): the kinds of change that come most often. */
 const root = join(import.meta.dir, '..');
 const files = ['core', 'server', 'mcp-host', 'agent', 'snapshots', 'ui/src'].flatMap((folder) =>
   readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
@@ -22,6 +22,35 @@ const importersOf = (path: string): string[] =>
       return imported.some((name) => (name.startsWith('.') ? join(dirname(file.path), name) : name.slice(1)) === path);
     })
     .map((file) => file.path);
+
+/** What each file opens stored secrets for. */
+const OPENS_SECRETS: Readonly<Record<string, string>> = {
+  'core/definitions/connection-draft.ts': 'an edited connection keeps the secret that it has',
+  'core/deploy/gates/prepare.ts': 'whether a secret of what is deployed can be read',
+  'core/engines/shared/connection-settings.ts': 'what a driver dials with',
+  'core/identity/account.ts': 'second factors',
+  'core/identity/oauth/clients/restore-apps.ts': 'an OAuth client that comes back',
+  'core/identity/oauth/keys.ts': 'keys that sign access tokens',
+  'core/identity/oauth/tokens.ts': 'codes and refresh tokens',
+  'core/identity/providers/exchange.ts': 'the secret that an identity provider wants',
+  'core/identity/providers/invited.ts': 'tickets of invitations',
+  'core/identity/two-factor.ts': 'second factors',
+  'core/lib/secrets.ts': 'the functions themselves',
+  'core/observe/notices/send.ts': 'addresses and secrets of webhooks',
+  'core/platform/sealed-kv.ts': 'values in Redis',
+  'core/platform/signals.ts': 'messages in Redis',
+  'core/proposals/rows.ts': 'operations of a proposal',
+  'core/records/history-entry.ts': 'a rollback restores secrets',
+  'core/server-config/certificates.ts': 'the key of the TLS certificate',
+  'core/settings/secrets.ts': 'secrets of the settings',
+  'core/versions/rewrap.ts': 'seals again with the newest key',
+  'core/versions/sealed-records.ts': 'whether a key opens a record',
+  'mcp-host/auth/bearer.ts': 'lists of tokens',
+  'mcp-host/auth/introspection.ts': 'the secret that an introspection endpoint wants',
+  'mcp-host/auth/token-endpoint.ts': 'the secret that a token endpoint wants',
+  'mcp-host/edge/load.ts': 'a bundle in an isolate',
+  'mcp-host/setup.ts': 'what hosts open with',
+};
 
 describe('adding', () => {
   test('a field of a tool touches its declaration, its column and its effect', () => {
@@ -58,7 +87,7 @@ describe('adding', () => {
   });
 
   test('an insight is one file and its line in the list', () => {
-    const shared = ['find.ts', 'index.ts', 'insight.ts', 'insights.ts', 'live.ts', 'observed.ts', 'usage-of-period.ts'];
+    const shared = ['index.ts', 'insight.ts', 'insights.ts', 'live.ts', 'observed.ts', 'usage-of-period.ts'];
     const rules = readdirSync(join(root, 'core/observe/insights')).filter((file) => !shared.includes(file));
     expect(rules.map((file) => file.replace(/\.ts$/, '')).toSorted()).toEqual(INSIGHT_RULE_NAMES.toSorted());
     for (const rule of rules) {
@@ -67,6 +96,10 @@ describe('adding', () => {
         ['core/observe/insights/index.ts'],
       ]);
     }
+  });
+
+  test('whoever opens a stored secret stands in this list', () => {
+    expect(naming(/\bkeyring\.open\(|\bopenOrNull\(|\bopenSecret\(/).toSorted()).toEqual(Object.keys(OPENS_SECRETS).toSorted());
   });
 
   test('a source of values is a member of the facts of a call, read where a statement is filled', () => {

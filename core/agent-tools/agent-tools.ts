@@ -7,7 +7,7 @@ import type { Deleted, VariablesResult } from '#core/contract/agent-tools.ts';
 import { byPlural, ENTITIES, ENTITY_KINDS, type EntityKind, FROZEN_KINDS, OWNED_KINDS } from '#core/contract/entities.ts';
 import type { Output } from '#core/contract/index.ts';
 import type { VariableDraft } from '#core/contract/settings/setting-values.ts';
-import { deployHandlers } from '#core/deploy/deploys.ts';
+import { deployHandlers } from '#core/deploy/deploy-handlers.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/context/context.ts';
 import { canonical } from '#snapshots/format/canonical.ts';

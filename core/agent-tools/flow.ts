@@ -6,7 +6,7 @@ import { entityTable } from '#core/store/entity-table.ts';
 import type { Context, Handlers } from '#core/context/context.ts';
 import { holdsOf } from '#snapshots/format/toolsets.ts';
 import { readSettings } from '#core/settings/settings.ts';
-import { deployHandlers } from '#core/deploy/deploys.ts';
+import { deployHandlers } from '#core/deploy/deploy-handlers.ts';
 
 export const flowHandlers: Pick<Handlers<AgentToolsApp>, 'flow.layout' | 'flow.toolsets'> = {
   'flow.layout': async (context) => {

@@ -14,7 +14,7 @@ import { checkTokenHandlers } from '#core/server-config/check-token.ts';
 import { confirmationHandlers } from '#core/identity/oauth/confirmations.ts';
 import { configHandlers } from '#core/server-config/server-config.ts';
 import { connectionHandlers } from '#core/definitions/connections.ts';
-import { deployHandlers } from '#core/deploy/deploys.ts';
+import { deployHandlers } from '#core/deploy/deploy-handlers.ts';
 import { withFindings } from '#core/definitions/lint/findings-of-writes.ts';
 import { findHandlers } from '#core/observe/insights/insights.ts';
 import { insightHandlers } from '#core/observe/insights/insights.ts';

@@ -21,7 +21,7 @@ import { createEntity } from './entity.ts';
 import { ownedBy } from './owners.ts';
 import { AT_ONCE } from '#core/records/versioned.ts';
 import { createEntityStore } from './entity-store.ts';
-import { refuseUnknownVariables } from './guard/variables.ts';
+import { refuseUnknownVariables } from './checks/variables.ts';
 import { sessionFaults } from './checks/session.ts';
 import { createShop, SHOP_FILE } from '#core/sources/sample-shop.ts';
 import type { ConnectionRow } from '#core/sources/source-pool.ts';

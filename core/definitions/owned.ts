@@ -4,7 +4,7 @@ import type { Compiled } from '#snapshots/freeze/compile.ts';
 import { createEntity, type Entity } from './entity.ts';
 import type { CheckedRecord } from '#core/records/restorable.ts';
 import { guardDraft } from '#core/records/prompt-guard.ts';
-import { refuseUnknownVariables } from './guard/variables.ts';
+import { refuseUnknownVariables } from './checks/variables.ts';
 import { connectionNames } from './owners.ts';
 import type { RowOf } from '#core/store/entity-table.ts';
 import { changesAny } from '#core/records/versioned.ts';

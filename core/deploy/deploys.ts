@@ -1,34 +1,35 @@
-import type { DeployApp } from '#core/deploy/app.ts';
 import type { Platform } from '#core/platform/platform.ts';
-import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
-import type { WithDeployLock } from '#core/deploy/turns.ts';
-import type { WithSources } from '#core/sources/source-pool.ts';
-import type { WithWorkingCopy } from '#core/versions/working-copy.ts';
-import { afterCommit } from '#core/platform/after-commit.ts';
-import { signal } from '#core/platform/signals.ts';
-import type { Handlers, Context } from '#core/context/context.ts';
-import { lastErrorOf, statusOf } from './status.ts';
-import { readDeployment, writeDeployment, activeSnapshot, type Deployment } from '#core/versions/deployment.ts';
-import { besideEvent } from './candidates/beside.ts';
-import { endCanary, lastCanary, canaryWarnings } from './candidates/stored-canaries.ts';
-import { runningCanary } from '#core/versions/running-canary.ts';
-import { snapshotToServe, exposureOf } from './exposure.ts';
-import { markSuperusers, pendingChanges, pendingState, pendingTotals, changesInPages } from './pending.ts';
+import { exposureOf } from './exposure.ts';
 import { readSettings, toFrozen } from '#core/settings/settings.ts';
+import {
+  type WithSnapshots,
+  type StoredSnapshot,
+  textsOf,
+  cacheSnapshot,
+  storeSnapshot,
+} from '#core/versions/stored-snapshots.ts';
+import { activeSnapshot, type Deployment, readDeployment, writeDeployment } from '#core/versions/deployment.ts';
 import { driftWarnings, readDrift, markDrift } from './checks/drift.ts';
+import type { WithDeployLock } from './turns.ts';
 import { AppError } from '#core/errors.ts';
 import { writeAlone, pruneChanges, noteChange } from '#core/store/journal.ts';
 import type { Db } from '#core/store/store.ts';
 import type { Input } from '#core/contract/index.ts';
+import type { DeployApp } from './app.ts';
+import type { Context } from '#core/context/context.ts';
+import { canaryWarnings } from './candidates/stored-canaries.ts';
 import type { Receipt, Counts } from '#core/contract/deploy/deploy.ts';
 import { publish, elapsed } from './publish.ts';
 import type { GateName } from '#core/contract/settings/deploy-gates.ts';
-import { type Candidate, allowedBy, keptDetail, runGates } from './gates/gate.ts';
+import { type GateSubject, allowedBy, keptDetail, runGates } from './gates/gate.ts';
 import { type PreparedCopy, prepare } from './prepare.ts';
-import { type StoredSnapshot, textsOf, cacheSnapshot, storeSnapshot } from '#core/versions/stored-snapshots.ts';
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithWorkingCopy } from '#core/versions/working-copy.ts';
 import { GATES, REHEARSED } from './gates/index.ts';
 import { collectAfter } from '#core/platform/collect-garbage.ts';
+import { statusOf } from './status.ts';
 import { deployPlan } from './candidates/dry-run-plan.ts';
+import { changesInPages } from './pending.ts';
 import type { Leaf, Tree } from '#snapshots/format/tree.ts';
 import { authorOf } from '#core/context/roles.ts';
 import { recordVersion } from '#core/records/history.ts';
@@ -36,59 +37,13 @@ import { emitEvent } from '#core/records/events.ts';
 import { replaceCompiled } from '#core/sources/statements.ts';
 import { leavesOf } from '#snapshots/format/order.ts';
 
-export const deployHandlers: Pick<Handlers<DeployApp>, 'deploy.status' | 'deploy.diff' | 'deploy.stop'> = {
-  'deploy.status': async ({ app }) => {
-    await app.hosts.refresh();
-    const state = await readDeployment(app);
-    const { refused } = await snapshotToServe(app);
-    const { count, checksum } = await pendingState(app);
-    return {
-      status: await statusOf(app, state, refused),
-      snapshot_version: state.active_version,
-      deployed_at: state.deployed_at,
-      pending_changes: count,
-      pending_checksum: checksum,
-      hosts: app.hosts.list(),
-      last_error: lastErrorOf(app, state, refused),
-      warnings: await standingWarnings(app, state),
-      canary: await lastCanary(app),
-    };
-  },
-  'deploy.diff': async ({ app }, { values }) => {
-    const { checksum, changes } = await pendingChanges(app);
-    return {
-      from_version: (await readDeployment(app)).active_version,
-      checksum,
-      changes: values ? await markSuperusers(app, changes) : changes.map((change) => ({ ...change, values: {} })),
-      totals: await pendingTotals(app),
-      warnings: await comingWarnings(app),
-    };
-  },
-  'deploy.stop': (context) =>
-    inSwitch(context.app, async () => {
-      const { app } = context;
-      const ended = await app.store.write(async (tx) => {
-        await recordSwitch(context, tx, 'stopped');
-        await writeDeployment(app, tx, { desired: 'stopped', last_error: null });
-        const canary = await runningCanary(app, tx);
-        if (canary !== null) await endCanary(context, tx, canary, { status: 'aborted', reason: 'The server was stopped.' });
-        return canary !== null;
-      });
-      app.hosts.publish({ event: 'stop', data: {} });
-      if (ended) await afterCommit(app, 'telling hosts of the canary', async () => app.hosts.publish(await besideEvent(app)));
-      await signal(app, 'deployment');
-      app.log.from('deploy').info('server stopped');
-      return { status: 'stopped' as const };
-    }),
-};
-
 /** Said before the deploy, while there is still time. */
-async function comingWarnings(app: Platform): Promise<string[]> {
+export async function comingWarnings(app: Platform): Promise<string[]> {
   const exposed = await exposureOf(app, toFrozen((await readSettings(app)).settings));
   return exposed === null ? [] : [exposed];
 }
 
-async function standingWarnings(app: Platform & WithSnapshots, { desired }: Deployment): Promise<string[]> {
+export async function standingWarnings(app: Platform & WithSnapshots, { desired }: Deployment): Promise<string[]> {
   const active = desired === 'running' ? await activeSnapshot(app) : null;
   if (active === null) return [];
   const exposed = await exposureOf(app, active.server);
@@ -147,7 +102,7 @@ export async function deploy(
 
 interface Checked {
   readonly prepared: PreparedCopy;
-  readonly candidate: Candidate;
+  readonly candidate: GateSubject;
   readonly active: StoredSnapshot | null;
   readonly changed: boolean;
   readonly warnings: readonly string[];
@@ -237,7 +192,7 @@ export function toCandidate(
   app: Platform & WithSnapshots,
   { server, tree, problems, warnings, drifted, textOf }: PreparedCopy,
   active: StoredSnapshot | null,
-): Candidate {
+): GateSubject {
   const texts = async (leaves: readonly Leaf[]): Promise<ReadonlyMap<string, string>> => {
     const fresh = leaves.flatMap(({ hash }) => (textOf(hash) === undefined ? [] : [[hash, textOf(hash) ?? ''] as const]));
     const rest = leaves.filter(({ hash }) => textOf(hash) === undefined);
@@ -258,7 +213,7 @@ export function toCandidate(
 async function store(
   context: Context<WithSources & WithSnapshots & WithWorkingCopy>,
   prepared: PreparedCopy,
-  { server, tree }: Candidate,
+  { server, tree }: GateSubject,
   active: StoredSnapshot | null,
   asked: ServedState,
   said_of: { readonly note: string | null; readonly allowed?: readonly GateName[] },
@@ -291,7 +246,7 @@ async function store(
 }
 
 /** Notes who stopped the server or started it again; what it serves stays the same version. */
-async function recordSwitch(context: Context, tx: Db, status: 'running' | 'stopped'): Promise<void> {
+export async function recordSwitch(context: Context, tx: Db, status: 'running' | 'stopped'): Promise<void> {
   const { desired, active_version: version } = await readDeployment(context.app, tx);
   if (version === null || desired === status) return;
   await recordVersion(tx, context, version, { before: { version, status: desired }, after: { version, status } });

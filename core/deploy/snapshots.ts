@@ -23,7 +23,7 @@ import { leavesOf } from '#snapshots/format/order.ts';
 import { differingIn, HOLDS_SECRETS, type Leaf, toContent } from '#snapshots/format/tree.ts';
 import { driftOf } from './checks/describe-again.ts';
 import { canaryWarnings } from './candidates/stored-canaries.ts';
-import { type Candidate, once, runGates, allowedBy } from './gates/gate.ts';
+import { type GateSubject, once, runGates, allowedBy } from './gates/gate.ts';
 import { GATES } from './gates/index.ts';
 import { changesBetween, changesInPages, markSuperusers } from './pending.ts';
 import { publish } from './publish.ts';
@@ -133,7 +133,7 @@ export function candidateOf(
   app: WithSources & WithSnapshots,
   { tree, server, version }: StoredSnapshot,
   active: StoredSnapshot | null,
-): Candidate {
+): GateSubject {
   const texts = (leaves: readonly Leaf[]) => textsOf(app, leaves);
   const changes = () => changesInPages(active?.tree ?? null, tree, texts);
   // What is served already was checked there.

@@ -21,7 +21,7 @@ export interface ConfirmedLists {
 }
 
 /** @param hosts those connected now. */
-export function createTakenLists(hosts: () => Iterable<string>): ConfirmedLists {
+export function createConfirmedLists(hosts: () => Iterable<string>): ConfirmedLists {
   /** By host and list, while the host is there. */
   const taken = new Map<string, Map<string, number>>();
   const waiters = new Set<() => void>();

@@ -2,7 +2,7 @@ import { createLock, type Lock } from '#core/store/open.ts';
 import type * as v from 'valibot';
 import { type HostAck, type HostState, isNetworkHost } from '#core/contract/deploy/deploy.ts';
 import { Acknowledgement, type HostEvent } from '#core/contract/deploy/control.ts';
-import { createTakenLists, isListName } from './confirmed-lists.ts';
+import { createConfirmedLists, isListName } from './confirmed-lists.ts';
 
 type HostAck = v.InferOutput<typeof HostAck>;
 
@@ -112,7 +112,7 @@ export function createHostRegistry(clock: () => Date): HostRegistry {
   /** A host that another server has now is not ours any more, even where its old connection was not seen to end. */
   const all = (): Map<string, Known> =>
     new Map<string, Known>([...local, ...[...others].map(([id, host]) => [id, toKnown(host)] as const)]);
-  const lists = createTakenLists(() => all().keys());
+  const lists = createConfirmedLists(() => all().keys());
   const networkHosts = (): boolean => [...all().keys()].some(isNetworkHost);
   const haveOf = ({ ack }: Connected): string | null =>
     ack !== null && ack.error === null && ack.version !== null ? `${ack.version}:${ack.checksum}` : null;

@@ -35,9 +35,9 @@ export interface Overlay {
   /** How many operations it has. */
   readonly applied: number;
   /** Runs an operation that changes something; one that fails leaves nothing. */
-  apply(door: RunOperations<DeployApp>, step: ProposedOperation, call: RequestContext): Promise<Applied>;
+  apply(runner: RunOperations<DeployApp>, step: ProposedOperation, call: RequestContext): Promise<Applied>;
   /** Runs one that only reads or tries. */
-  look(door: RunOperations<DeployApp>, step: ProposedOperation, call: RequestContext): Promise<unknown>;
+  look(runner: RunOperations<DeployApp>, step: ProposedOperation, call: RequestContext): Promise<unknown>;
   close(): Promise<void>;
 }
 
@@ -87,13 +87,13 @@ export async function openOverlay(app: DeployApp, owner: Owner): Promise<Overlay
     get applied() {
       return applied;
     },
-    async apply(door, { operation, input }, call) {
+    async apply(runner, { operation, input }, call) {
       await copyHistory(app.store, scratch, operation, input);
       const tried = ids.copy();
       const proposal_run = replayOf(owner, tried);
       try {
         const output = await scratch.attempt((store) =>
-          door.perform({ ...inside, store }, operation, input, { ...call, proposal_run }),
+          runner.perform({ ...inside, store }, operation, input, { ...call, proposal_run }),
         );
         ids = tried;
         applied += 1;
@@ -104,9 +104,9 @@ export async function openOverlay(app: DeployApp, owner: Owner): Promise<Overlay
         throw error;
       }
     },
-    async look(door, { operation, input }, call) {
+    async look(runner, { operation, input }, call) {
       await copyHistory(app.store, scratch, operation, input);
-      return scratch.attempt((store) => door.perform({ ...inside, store }, operation, input, call));
+      return scratch.attempt((store) => runner.perform({ ...inside, store }, operation, input, call));
     },
     async close() {
       await own.close();

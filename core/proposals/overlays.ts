@@ -74,7 +74,7 @@ export interface ProposalVersion extends Owner {
  */
 export async function withOverlay<T>(
   app: ProposalsApp,
-  door: RunOperations<DeployApp>,
+  runner: RunOperations<DeployApp>,
   proposal: ProposalVersion,
   steps: readonly ProposedOperation[],
   call: RequestContext,
@@ -85,7 +85,7 @@ export async function withOverlay<T>(
   const known = kept.get(proposal.id);
   const fits = known?.stamp === stamp && known.version === proposal.version;
   if (known !== undefined && !fits) await closeOverlay(app, proposal.id);
-  const entry = known !== undefined && fits ? known : await openApplied(app, door, proposal, steps, call, stamp);
+  const entry = known !== undefined && fits ? known : await openApplied(app, runner, proposal, steps, call, stamp);
   const { applied } = entry.overlay;
   entry.busy = true;
   try {
@@ -106,7 +106,7 @@ export async function withOverlay<T>(
 
 async function openApplied(
   app: ProposalsApp,
-  door: RunOperations<DeployApp>,
+  runner: RunOperations<DeployApp>,
   proposal: ProposalVersion,
   steps: readonly ProposedOperation[],
   call: RequestContext,
@@ -114,7 +114,7 @@ async function openApplied(
 ): Promise<OpenOverlay> {
   const overlay = await openOverlay(app, proposal);
   try {
-    await applyAll(overlay, door, steps, call);
+    await applyAll(overlay, runner, steps, call);
   } catch (error) {
     await overlay.close();
     throw withWayOut(error);
@@ -130,7 +130,7 @@ async function openApplied(
  */
 export async function applyAll(
   overlay: Overlay,
-  door: RunOperations<DeployApp>,
+  runner: RunOperations<DeployApp>,
   steps: readonly ProposedOperation[],
   call: RequestContext,
   onRefusal: (step: ProposedOperation, error: AppError) => Promise<void> = async () => undefined,
@@ -138,7 +138,7 @@ export async function applyAll(
   const applied: Awaited<ReturnType<Overlay['apply']>>[] = [];
   for (const [n, step] of steps.entries()) {
     applied.push(
-      await overlay.apply(door, step, call).catch(async (error: unknown) => {
+      await overlay.apply(runner, step, call).catch(async (error: unknown) => {
         if (error instanceof AppError) await onRefusal(step, error);
         throw cannotApply(error, n + 1);
       }),

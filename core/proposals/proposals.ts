@@ -56,14 +56,14 @@ export const proposalHandlers: Pick<Handlers<ProposalsApp>, Extract<keyof Handle
       const seen = mayPretend(context.actor) ? closed : withoutFindings(closed);
       return { ...item, ...seen, comments, operations: [...done], stale: [], problem: null };
     }
-    const [review, stale] = await Promise.all([reviewOf(context, doorOf(context), row, operations), staleOf(app, operations)]);
+    const [review, stale] = await Promise.all([reviewOf(context, runnerOf(context), row, operations), staleOf(app, operations)]);
     return { ...item, ...review, operations: operations.map(toOperation), comments, stale };
   },
   'proposals.test': async (context, { id, version }) => {
     const { app } = context;
     const row = await findProposal(app, id);
     refuseClosed(row, version);
-    await reviewOf(context, doorOf(context), row, await operationsOf(app, id), 'all');
+    await reviewOf(context, runnerOf(context), row, await operationsOf(app, id), 'all');
     return proposalHandlers['proposals.get'](context, { id });
   },
   'proposals.approve': (context, input) => approve(context, input),
@@ -75,7 +75,7 @@ export const proposalHandlers: Pick<Handlers<ProposalsApp>, Extract<keyof Handle
     if (text === undefined) throw invalidField('text', 'text is required.');
     return app.store.write((tx) => comment(context, tx, id, text));
   },
-  'proposals.replay': (context, input) => replayCallsOnProposal(context, doorOf(context), input),
+  'proposals.replay': (context, input) => replayCallsOnProposal(context, runnerOf(context), input),
   'proposals.rebase': async (context, { id }) => {
     const row = await findProposal(context.app, id);
     refuseOthers(context, row);
@@ -83,7 +83,7 @@ export const proposalHandlers: Pick<Handlers<ProposalsApp>, Extract<keyof Handle
   },
 };
 
-function doorOf({ operations }: Context): RunOperations {
+function runnerOf({ operations }: Context): RunOperations {
   if (operations === undefined) throw new AppError('internal', 'A proposal needs a way to run operations.');
   return operations;
 }
@@ -130,7 +130,7 @@ async function close(
 }
 
 async function seenOf(context: Context<ProposalsApp>, row: ProposalRow, operations: readonly OperationRow[]) {
-  const { problem: _, ...seen } = await lastReviewOf(context, doorOf(context), row, operations);
+  const { problem: _, ...seen } = await lastReviewOf(context, runnerOf(context), row, operations);
   return { ...seen, operations: operations.map(toOperation) };
 }
 
@@ -164,7 +164,7 @@ async function rejectUnseen(context: Context<ProposalsApp>, row: ProposalRow): P
   await closeOverlay(app, row.id);
 }
 
-/** All operations in one transaction, each through the same door as if the approver had made it. */
+/** All operations in one transaction, each through the same checks as if the approver had made it. */
 async function approve(
   context: Context<ProposalsApp>,
   { id, version, comment: text }: Input<'proposals.approve'>,
@@ -181,7 +181,7 @@ async function approve(
     // Databases are asked about statements before the transaction, which others wait for.
     const steps = operations.map((operation) => toStep(app, operation));
     const call = { ...callOf(context), actor: { ...row.author, scopes: ['propose' as const] } };
-    await applyAll(overlay, doorOf(context), steps, call, ({ operation, input }, error) =>
+    await applyAll(overlay, runnerOf(context), steps, call, ({ operation, input }, error) =>
       recordBlocked(context, notedAs(operation), input, error),
     );
     const item = await app.store.write(async (tx) => {
@@ -213,12 +213,12 @@ async function apply(
     sources: recordingSources(sources, recalled, 'repeat'),
     working_copy: createWorkingCopyHolder(),
   };
-  const door = doorOf(context);
+  const runner = runnerOf(context);
   const ids = createIds(row);
   for (const operation of operations) {
     const { operation: name, input } = toStep(app, operation);
     const proposal_run = replayOf(row, ids);
-    await door.run(inside, name, input as never, { ...callOf(context), proposal_run }).catch((error: unknown) => {
+    await runner.run(inside, name, input as never, { ...callOf(context), proposal_run }).catch((error: unknown) => {
       throw cannotApply(error, operation.position);
     });
     refuseOtherRecords(operation, touchedBy(proposal_run.written));
@@ -280,7 +280,7 @@ async function rebase(context: Context<ProposalsApp>, id: string): Promise<Propo
   try {
     const steps = operations.map((operation) => toStep(app, operation));
     const call = { ...callOf(context), actor: { ...row.author, scopes: ['propose' as const] } };
-    const applied = await applyAll(overlay, doorOf(context), steps, call);
+    const applied = await applyAll(overlay, runnerOf(context), steps, call);
     const { proposal_operations: table } = app.store.tables;
     const item = await app.store.write(async (tx) => {
       const stored = await updateOpen(app, tx, row, {});

@@ -67,7 +67,7 @@ export async function propose(
     const by_itself = way === 'change' || looksByItself(name, definition);
     const row =
       named === NEW ? null : named !== null ? await ownOpen(app, author, named) : by_itself ? await gathering(app, author) : null;
-    if (way === 'change') return add({ context, door: operations, call, author, row, gathers: named === null }, name, given);
+    if (way === 'change') return add({ context, runner: operations, call, author, row, gathers: named === null }, name, given);
     if (row === null) return operations.perform(app, name, given, call);
     const steps = (await operationsOf(app, row.id)).map((operation) => toStep(app, operation));
     return withOverlay(app, operations, row, steps, call, async (overlay) => ({
@@ -75,7 +75,7 @@ export async function propose(
       version: row.version,
     }));
   };
-  return inTurn(app, authorKey(author), () => retryOvertaken(attempt));
+  return inTurn(app, authorKey(author), () => retryConcurrent(attempt));
 }
 
 /** Another server stored an operation of the same proposal meanwhile, or closed it. */
@@ -83,7 +83,7 @@ class ConcurrentWrite extends Error {}
 
 const ATTEMPTS = 20;
 
-async function retryOvertaken<T>(attempt: () => Promise<T>): Promise<T> {
+async function retryConcurrent<T>(attempt: () => Promise<T>): Promise<T> {
   for (let n = 1; ; n++) {
     try {
       return await attempt();
@@ -94,7 +94,7 @@ async function retryOvertaken<T>(attempt: () => Promise<T>): Promise<T> {
   }
 }
 
-export function callOf({ app: _, operations: _door, batch: _change, ...call }: Context): RequestContext {
+export function callOf({ app: _, operations: _operations, batch: _batch, ...call }: Context): RequestContext {
   return call;
 }
 
@@ -125,7 +125,7 @@ async function gathering(app: Platform, author: ProposalAuthor): Promise<Proposa
 
 interface Adding {
   readonly context: Context<ProposalsApp>;
-  readonly door: RunOperations<DeployApp>;
+  readonly runner: RunOperations<DeployApp>;
   readonly call: RequestContext;
   readonly author: ProposalAuthor;
   /** Null: a new one begins. */
@@ -134,7 +134,7 @@ interface Adding {
 }
 
 async function add(adding: Adding, name: OperationName, given: OperationInput): Promise<unknown> {
-  const { context, door, call, author, row } = adding;
+  const { context, runner, call, author, row } = adding;
   const { app } = context;
   const note = checkedNote(context);
   const operations = row === null ? [] : await operationsOf(app, row.id);
@@ -146,10 +146,10 @@ async function add(adding: Adding, name: OperationName, given: OperationInput): 
   }
   const proposal = row ?? { id: app.ids(), created_at: app.clock().toISOString(), author, version: 0 };
   const steps = operations.map((operation) => toStep(app, operation));
-  return withOverlay(app, door, proposal, steps, call, async (overlay) => {
+  return withOverlay(app, runner, proposal, steps, call, async (overlay) => {
     const resolved = call.by_name === true ? await resolveNames(overlay.app, name, given, app) : given;
     const step: ProposedOperation = { operation: name, input: withoutVersion(resolved) };
-    const applied = await overlay.apply(door, { ...step, input: resolved }, call).catch(async (error: unknown) => {
+    const applied = await overlay.apply(runner, { ...step, input: resolved }, call).catch(async (error: unknown) => {
       if (error instanceof AppError) await recordBlocked(context, notedAs(name), resolved, error);
       throw error;
     });
@@ -187,7 +187,7 @@ interface Added {
   readonly position: number;
 }
 
-/** Throws `Overtaken` when the proposal is no longer as it was read. */
+/** Throws `ConcurrentWrite` when the proposal is no longer as it was read. */
 async function storeOperation(...added: Parameters<typeof store>): Promise<ProposalRow> {
   try {
     return await store(...added);

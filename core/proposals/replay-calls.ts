@@ -22,7 +22,7 @@ const KEPT_MS = 10 * 60_000;
  */
 export async function replayCallsOnProposal(
   context: Context<ProposalsApp>,
-  door: RunOperations,
+  runner: RunOperations,
   { id, calls }: Input<'proposals.replay'>,
 ): Promise<Replay> {
   const { app } = context;
@@ -33,7 +33,7 @@ export async function replayCallsOnProposal(
   const overlay = await openOverlay(app, row);
   const name = app.ids();
   try {
-    await applyAll(overlay, door, steps, { ...callOf(context), actor: { ...row.author, scopes: ['propose'] } });
+    await applyAll(overlay, runner, steps, { ...callOf(context), actor: { ...row.author, scopes: ['propose'] } });
     const { view } = await readWorkingCopy(overlay.app);
     const { tree, problems } = view.frozen();
     const now = app.clock();

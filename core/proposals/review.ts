@@ -7,7 +7,7 @@ import type { TestResult } from '#core/contract/definitions/tests.ts';
 import type { ProposalFinding, Reviewed } from '#core/contract/proposals.ts';
 import { activeSnapshot } from '#core/versions/deployment.ts';
 import { countsOf } from '#core/deploy/deploys.ts';
-import type { Candidate, Finding } from '#core/deploy/gates/gate.ts';
+import type { GateSubject, Finding } from '#core/deploy/gates/gate.ts';
 import { REHEARSED } from '#core/deploy/gates/index.ts';
 import { changesBetween, markSuperusers } from '#core/deploy/pending.ts';
 import type { StoredSnapshot } from '#core/versions/stored-snapshots.ts';
@@ -34,7 +34,7 @@ type Tried = 'reading' | 'all' | 'none';
 /** What a proposal would change now, with what gates and tests say. Worked out again when it or the configuration changed. */
 export async function reviewOf(
   context: Context<ProposalsApp>,
-  door: RunOperations<DeployApp>,
+  runner: RunOperations<DeployApp>,
   row: ProposalRow,
   operations: readonly OperationRow[],
   tried: 'reading' | 'all' = 'reading',
@@ -46,7 +46,7 @@ export async function reviewOf(
   // Between these lines nothing waits: two people who open it at once see one review.
   const other = reviews.get(key);
   if (other !== undefined) return other;
-  const review = reviewed(context, door, row, operations, tried);
+  const review = reviewed(context, runner, row, operations, tried);
   reviews.set(key, review);
   review.catch(() => reviews.delete(key));
   for (const [oldest] of [...reviews].slice(0, -MOST_REVIEWS)) reviews.delete(oldest);
@@ -56,11 +56,11 @@ export async function reviewOf(
 /** The same as it was seen last, else without asking gates and tests. */
 export async function lastReviewOf(
   context: Context<ProposalsApp>,
-  door: RunOperations<DeployApp>,
+  runner: RunOperations<DeployApp>,
   row: ProposalRow,
   operations: readonly OperationRow[],
 ): Promise<Review> {
-  return (await knownReview(context, row, 'reading')) ?? reviewed(context, door, row, operations, 'none');
+  return (await knownReview(context, row, 'reading')) ?? reviewed(context, runner, row, operations, 'none');
 }
 
 async function knownReview(context: Context<ProposalsApp>, row: ProposalRow, tried: Tried): Promise<Review | undefined> {
@@ -74,7 +74,7 @@ const keyOf = async ({ app, actor }: Context, { id, version }: ProposalRow, trie
 
 async function reviewed(
   context: Context<ProposalsApp>,
-  door: RunOperations<DeployApp>,
+  runner: RunOperations<DeployApp>,
   row: ProposalRow,
   operations: readonly OperationRow[],
   tried: Tried,
@@ -83,7 +83,7 @@ async function reviewed(
   try {
     const before = await frozenOf(overlay);
     const steps = operations.map((operation) => toStep(context.app, operation));
-    await applyAll(overlay, door, steps, { ...callOf(context), actor: { ...row.author, scopes: ['propose'] } });
+    await applyAll(overlay, runner, steps, { ...callOf(context), actor: { ...row.author, scopes: ['propose'] } });
     const { view } = await readWorkingCopy(overlay.app);
     const { tree, problems, warnings } = view.frozen();
     const texts = async (leaves: readonly Leaf[]) =>
@@ -99,7 +99,7 @@ async function reviewed(
     const recorded = await recordedChanges(overlay, row.id);
     const changes = await markSuperusers(overlay.app, [...differing, ...unservedChanges(recorded, differing)]);
     const known = new Set(before.problems.map((problem) => canonical(problem)));
-    const candidate: Candidate = {
+    const candidate: GateSubject = {
       tree,
       server: view.server,
       version: null,
@@ -164,7 +164,7 @@ const OF_INSTALLATION: readonly string[] = ['access', 'sign-in', 'exposure', 'li
 async function findingsOf(
   context: Context<ProposalsApp>,
   { app }: Overlay,
-  candidate: Candidate,
+  candidate: GateSubject,
   active: StoredSnapshot,
 ): Promise<ProposalFinding[]> {
   const { deploy_gates } = (await readSettings(app)).settings;

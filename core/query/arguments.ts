@@ -3,7 +3,7 @@ import { AppError, type FieldError, misspelt } from '#core/errors.ts';
 import type { Json } from '#core/lib/sql/result.ts';
 import { checkValue, MAX_ITEMS, type ValueCheck } from './argument-values.ts';
 import { DATETIME_FORM } from '#core/lib/text/datetime-form.ts';
-import { sourceFaults } from './sources.ts';
+import { sourceFaults } from './value-sources.ts';
 import { decide, type Undecided, Work } from './argument-work.ts';
 import { namedOf, undeclaredFaults, undeclaredIn } from '#core/lib/text/undeclared-arguments.ts';
 import { compilePattern, type Pattern, PatternError } from '#core/lib/pattern/pattern.ts';

@@ -1,6 +1,6 @@
 import type { PretendedCaller } from '#core/contract/definitions/pretended-caller.ts';
 import type { Claims } from './identity.ts';
-import type { CallFacts } from './sources.ts';
+import type { CallFacts } from './value-sources.ts';
 
 export function toCaller({ claims, ...identity }: PretendedCaller): CallFacts['caller'] {
   // It came as JSON.

@@ -12,7 +12,7 @@ import type { SqlDialect } from '#core/lib/sql/dialect.ts';
 import { type Paging, pagingOf } from '#core/lib/sql/paging.ts';
 import { parseTemplate } from '#core/lib/template/parse.ts';
 import { applyTransform } from '#core/lib/template/transform.ts';
-import type { CallFacts } from './sources.ts';
+import type { CallFacts } from './value-sources.ts';
 import { compileValues, type ResolveValues, transformScope, type ParameterValues } from './values.ts';
 
 type Template = ReturnType<typeof parseTemplate>;

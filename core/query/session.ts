@@ -2,7 +2,7 @@ import { AppError } from '#core/errors.ts';
 import type { SessionRole, SessionValue } from '#core/contract/definitions/session-values.ts';
 import type { Json } from '#core/lib/sql/result.ts';
 import type { SessionState } from '#core/engines/shared/source.ts';
-import { readerOf, type SourceFacts } from './sources.ts';
+import { readerOf, type SourceFacts } from './value-sources.ts';
 
 /** What a connection tells its database of each caller. */
 export interface SessionRules {

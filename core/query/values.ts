@@ -1,5 +1,5 @@
 import { NO_CLAIMS, NO_IDENTITY } from './identity.ts';
-import { type CallFacts, fillOf, type Fill } from './sources.ts';
+import { type CallFacts, fillOf, type Fill } from './value-sources.ts';
 import type { Json } from '#core/lib/sql/result.ts';
 import { type ArgumentValues, type UndeclaredRecord, compileArguments, isSent } from './arguments.ts';
 import type { Parameter } from '#core/contract/definitions/parameters.ts';

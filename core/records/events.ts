@@ -73,7 +73,7 @@ export async function endNotice(app: Platform, key: string): Promise<void> {
 }
 
 /** Keys of what lasts now, of one event. */
-export async function openKeys({ store }: Platform, event: NoticeEvent): Promise<Set<string>> {
+export async function lastingKeys({ store }: Platform, event: NoticeEvent): Promise<Set<string>> {
   const { notice_events: table } = store.tables;
   const rows = await store.db
     .select({ key: table.key })

@@ -8,7 +8,7 @@ import type { FrozenServer } from '#snapshots/format/format.ts';
 import { createAccessTokens } from './access-tokens.ts';
 import { type Attempts, createAttempts } from './attempts.ts';
 import { createBearer, type TokenUse } from './bearer.ts';
-import { besideTokens } from './bearer.ts';
+import { withSideTokens } from './bearer.ts';
 import { type Ask, createIntrospection } from './introspection.ts';
 import { createCheck } from './check.ts';
 import { metadataAt, resourceMetadataUrl } from './metadata.ts';
@@ -125,7 +125,7 @@ export function createAuth(options: AuthOptions): Auth {
     oauth: people,
     jwt: foreign,
   };
-  const beside: Partial<typeof schemes> = { oauth: besideTokens(bearer, people), jwt: besideTokens(bearer, foreign) };
+  const beside: Partial<typeof schemes> = { oauth: withSideTokens(bearer, people), jwt: withSideTokens(bearer, foreign) };
   const schemeOf = ({ auth_type, accept_mcp_tokens = true }: FrozenServer): Scheme | null => {
     if (auth_type === 'none') return null;
     return (accept_mcp_tokens ? beside[auth_type] : undefined) ?? schemes[auth_type];

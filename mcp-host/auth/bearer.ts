@@ -210,7 +210,7 @@ export function createBearer({ file, openSecret, log, now }: BearerOptions): Bea
 }
 
 /** `accept_mcp_tokens`: access tokens made here count beside those that another scheme accepts. */
-export function besideTokens(bearer: Bearer, scheme: Scheme): Scheme {
+export function withSideTokens(bearer: Bearer, scheme: Scheme): Scheme {
   const schemeOf = ({ token }: Credential): Scheme => (token.startsWith(TOKEN_PREFIX) ? bearer : scheme);
   const ownSchemeOf = ({ owner }: Admission): Scheme => (isTokenOwner(owner) ? bearer : scheme);
   return {

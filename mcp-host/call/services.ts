@@ -2,7 +2,7 @@ import type { Pseudonym } from '#core/query/masks.ts';
 import type { Samples } from './samples.ts';
 import type { RateLimits } from '#mcp-host/limits/rate-limit.ts';
 import type { Usage } from '#mcp-host/observe/usage.ts';
-import type { Sources } from '#mcp-host/connections/connection-pools.ts';
+import type { ConnectionPools } from '#mcp-host/connections/connection-pools.ts';
 import type { Log } from '#core/process/log.ts';
 import type { AppViews } from './app-views.ts';
 import type { Confirmations } from './confirmation/pending-call.ts';
@@ -11,7 +11,7 @@ import type { PageCursors } from './page-cursors.ts';
 
 /** What calls need of their host, the same for all of them. */
 export interface CallServices {
-  readonly sources: Sources;
+  readonly sources: ConnectionPools;
   readonly usage: Usage;
   readonly cache: ResultCache;
   readonly limits: RateLimits;

@@ -24,7 +24,7 @@ export interface PoolHold {
   release(): void;
 }
 
-export interface Sources {
+export interface ConnectionPools {
   hold(connection: FrozenConnection): PoolHold;
   /**
    * The connections from now on: equal ones keep their pool, others drain and close. Of connections with one id the last one says how
@@ -47,7 +47,7 @@ interface Pool {
   holds: number;
 }
 
-export function createSources({ open, openSecret, log }: SourcesOptions): Sources {
+export function createSources({ open, openSecret, log }: SourcesOptions): ConnectionPools {
   const pools = new Map<string, Pool>();
   const queues = new Map<string, { name: string; queue: Queue }>();
   const closing = new Set<Promise<void>>();

@@ -20,7 +20,7 @@ export interface BesideFiles {
 
 const STATE = 'state.json';
 
-export function besideFiles(folder: string): BesideFiles {
+export function sideSnapshotFiles(folder: string): BesideFiles {
   const path = (id: string) => join(folder, `${id}.json`);
   return {
     async readState() {

@@ -51,7 +51,7 @@ const RETRY_MS = 5_000;
 /** A host that starts waits for no server. */
 type Source = 'disk' | 'server';
 
-export function createBeside(options: BesideOptions): SideSnapshots {
+export function createSideSnapshots(options: BesideOptions): SideSnapshots {
   const { control, files, file, live, log, loadRegistry, serve, acknowledge, retry_ms = RETRY_MS } = options;
   let held: ReadonlyMap<string, LoadedSnapshot> = new Map();
   let latest: SideSnapshotsEvent | null = null;

@@ -1,5 +1,5 @@
 import type { Registry } from '#mcp-host/registry/registry.ts';
-import type { Sources } from '#mcp-host/connections/connection-pools.ts';
+import type { ConnectionPools } from '#mcp-host/connections/connection-pools.ts';
 import type { Readiness } from '#core/edge/probes.ts';
 
 /** What `/health` tells. */
@@ -16,7 +16,7 @@ export function healthOf(state: {
   /** The list of access tokens: when the server sent it, and whether a newer one would be known. */
   access_tokens: { as_of: string | null; current: boolean };
   control: { connected: boolean; last_event_at: string | null };
-  connections: ReturnType<Sources['counters']>;
+  connections: ReturnType<ConnectionPools['counters']>;
 }) {
   const { serving, idle, waiting, uptime_ms, ...rest } = state;
   return {

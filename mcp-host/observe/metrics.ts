@@ -12,7 +12,7 @@ import { type CallOutcome, outcomeOf } from '#core/contract/observe/outcomes.ts'
 import { createProcessMetrics } from '#core/lib/metrics/process-metrics.ts';
 import type { Registry } from '#mcp-host/registry/registry.ts';
 import type { RateLimits } from '#mcp-host/limits/rate-limit.ts';
-import type { Sources } from '#mcp-host/connections/connection-pools.ts';
+import type { ConnectionPools } from '#mcp-host/connections/connection-pools.ts';
 import { CallerGone } from '#mcp-host/requests/running-calls.ts';
 import { MODERN_VERSION, RpcError } from '#mcp-host/protocol/messages.ts';
 import { methodLabel, type RequestRecord } from '#mcp-host/requests/request-record.ts';
@@ -31,7 +31,7 @@ export interface Metrics {
 }
 
 export interface MetricsOptions {
-  readonly sources: Sources;
+  readonly sources: ConnectionPools;
   readonly limits: RateLimits;
   /** What is counted elsewhere. */
   readonly state: () => {
@@ -194,7 +194,7 @@ const labelsOf = ({ method, name, version, error, transport }: Operation): Label
   network_transport: transport,
 });
 
-type QueueState = ReturnType<Sources['counters']>[number] & { readonly slots: number };
+type QueueState = ReturnType<ConnectionPools['counters']>[number] & { readonly slots: number };
 /** One sample for each connection. */
 const QUEUE_METRICS: readonly ['counter' | 'gauge', name: string, help: string, read: (state: QueueState) => number][] = [
   ['gauge', 'sluice_queue_active', 'Running calls, by connection.', ({ queue }) => queue.active],
@@ -206,7 +206,7 @@ const QUEUE_METRICS: readonly ['counter' | 'gauge', name: string, help: string, 
   ['gauge', 'sluice_pool_sessions', 'Open sessions with the database.', ({ sessions }) => sessions],
 ];
 
-function queueMetrics(sources: Sources): string[] {
+function queueMetrics(sources: ConnectionPools): string[] {
   const slots = new Map(sources.gauges().map(({ id, limit }) => [id, limit]));
   const states = sources.counters().map((one) => ({ ...one, slots: slots.get(one.id) ?? 0 }));
   return QUEUE_METRICS.map(([type, name, help, read]) =>

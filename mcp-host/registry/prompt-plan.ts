@@ -1,4 +1,4 @@
-import type { CallFacts } from '#core/query/sources.ts';
+import type { CallFacts } from '#core/query/value-sources.ts';
 import type { FrozenPrompt } from '#snapshots/format/format.ts';
 import { renderMessages } from '#core/lib/template/evaluate.ts';
 import { parseTemplate } from '#core/lib/template/parse.ts';

@@ -8,13 +8,13 @@ import { sessionOf } from '#core/query/session.ts';
 import { shape, toToolResult } from '#core/query/shape.ts';
 import { isMembers, type Members } from '#mcp-host/protocol/messages.ts';
 import type { Registry, ToolEntry } from '#mcp-host/registry/registry.ts';
-import type { PoolHold, Sources } from '#mcp-host/connections/connection-pools.ts';
+import type { PoolHold, ConnectionPools } from '#mcp-host/connections/connection-pools.ts';
 import type { Answer } from './compare.ts';
 import { Displaced, lowPriority } from './low-priority.ts';
 import type { Sample } from '#mcp-host/call/samples.ts';
 
 export interface SideOptions {
-  readonly sources: Sources;
+  readonly sources: ConnectionPools;
   readonly pseudonym: Pseudonym;
   readonly now: () => number;
 }

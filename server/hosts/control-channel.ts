@@ -17,7 +17,7 @@ import { readJson } from '#server/request/body.ts';
 import type { LiveLogs } from './live-logs.ts';
 import type { ServerEnv } from '#server/request/server-env.ts';
 import { requireServiceToken } from '#server/request/bearer.ts';
-import { besideEvent } from '#core/deploy/candidates/beside.ts';
+import { sideSnapshotsEvent } from '#core/deploy/candidates/beside.ts';
 import { namesEvent } from '#core/hosts/host-names.ts';
 import { decisionEvents } from '#core/identity/oauth/confirmations.ts';
 import { identityEvent } from '#core/identity/oauth/published.ts';
@@ -109,7 +109,7 @@ function openStream(app: ControlPlane, id: string, have: string | null, signal: 
     // Its answer may reach another server, which is to know it.
     await app.hosts.settled();
     stream.send(await eventForHost(app, have));
-    stream.send(await besideEvent(app));
+    stream.send(await sideSnapshotsEvent(app));
     decisionEvents(app).forEach(stream.send);
     deliver = stream.send;
     for (const event of queued) stream.send(event);

@@ -9,7 +9,7 @@ import { tokenFile } from '#mcp-host/auth/list-file.ts';
 import { createHost, type Host } from '#mcp-host/host.ts';
 import type { HostOptions } from '#mcp-host/host-options.ts';
 import { dialledFetch } from '#mcp-host/runtime/runtime.ts';
-import { besideFiles } from '#mcp-host/control/side-snapshot-files.ts';
+import { sideSnapshotFiles } from '#mcp-host/control/side-snapshot-files.ts';
 import { installationFile } from '#mcp-host/control/own-installation.ts';
 import { snapshotFile } from '#mcp-host/control/snapshot-file.ts';
 
@@ -54,7 +54,7 @@ export function makeHost(
     openSecret: (sealed, place) => keyring.open(sealed, place),
     file: snapshotFile(join(directory, 'host.json')),
     installation: installationFile(join(directory, 'installation.json')),
-    beside: besideFiles(join(directory, 'beside')),
+    beside: sideSnapshotFiles(join(directory, 'beside')),
     auth: authSettings(directory),
     log: createLog('DEBUG', sink, 'host'),
     grace_ms: 2_000,

@@ -1,6 +1,6 @@
 import { Provider } from 'oidc-provider';
 
-/** A certified OpenID Connect provider as a program of its own: `bun oidc-provider-program.ts <port> <redirect_uri> <client_secret>`. */
+/** A certified OpenID Connect provider as a program of its own: `bun oidc-provider-program.mjs <port> <redirect_uri> <client_secret>`. */
 const [port = '0', redirect_uri = '', client_secret = ''] = process.argv.slice(2);
 const issuer = `http://127.0.0.1:${port}`;
 

@@ -15,7 +15,7 @@ import type { Classification, Statement } from '#core/lib/sql/statement.ts';
 import type { ConnectionRow } from '#core/sources/source-pool.ts';
 import { notTried } from '#core/definitions/checks/write-guard.ts';
 import type { Parameter, ScalarType } from '#core/contract/definitions/parameters.ts';
-import type { CallFacts } from '#core/query/sources.ts';
+import type { CallFacts } from '#core/query/value-sources.ts';
 import { compileValues } from '#core/query/values.ts';
 import { untilAborted, withDeadline } from '#core/engines/shared/deadline.ts';
 

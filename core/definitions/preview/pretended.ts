@@ -1,6 +1,6 @@
 import type { PretendedCaller } from '#core/contract/definitions/pretended-caller.ts';
 import { AppError } from '#core/errors.ts';
-import type { CallFacts } from '#core/query/sources.ts';
+import type { CallFacts } from '#core/query/value-sources.ts';
 import { NO_CALLER } from '#core/query/values.ts';
 import type { Context } from '#core/context/context.ts';
 import { toCaller } from '#core/query/pretended-caller.ts';

@@ -5,7 +5,7 @@ import { createPseudonym } from '#core/query/masks.ts';
 import { planQuery, runQuery } from '#core/query/query.ts';
 import { sessionOf } from '#core/query/session.ts';
 import { shape, shapeResource, toToolResult } from '#core/query/shape.ts';
-import type { CallFacts } from '#core/query/sources.ts';
+import type { CallFacts } from '#core/query/value-sources.ts';
 import { promptScope } from '#core/query/values.ts';
 import { typedValues } from '#core/lib/uri-template.ts';
 import { renderMessages } from '#core/lib/template/evaluate.ts';

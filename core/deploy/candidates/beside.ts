@@ -29,10 +29,10 @@ export async function besideNews(app: Platform): Promise<SideSnapshotsEvent> {
   return { revision: checksum(canonical(state)).slice(-16), ...state };
 }
 
-export const besideEvent = async (app: Platform): Promise<HostEvent> => ({ event: 'beside', data: await besideNews(app) });
+export const sideSnapshotsEvent = async (app: Platform): Promise<HostEvent> => ({ event: 'beside', data: await besideNews(app) });
 
 /** Brings every host to what is stored that it is to hold, and waits for the answers. @returns what hosts say against it. */
-export async function publishBeside(app: Platform & WithHosts): Promise<string[]> {
+export async function publishSideSnapshots(app: Platform & WithHosts): Promise<string[]> {
   const refused = await afterCommit(app, 'telling hosts of candidates', async () => {
     await app.hosts.refresh().catch(() => undefined);
     const news = await besideNews(app);

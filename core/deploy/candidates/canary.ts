@@ -1,63 +1,53 @@
 import type { DeployApp } from '#core/deploy/app.ts';
-import type { WithSources } from '#core/sources/source-pool.ts';
-import type { WithDeployLock } from '#core/deploy/turns.ts';
-import type { Platform } from '#core/platform/platform.ts';
-import type { WithHosts } from '#core/hosts/host-registry.ts';
-import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
-import type { WithWorkingCopy } from '#core/versions/working-copy.ts';
-import { randomBytes } from 'node:crypto';
-import { runEvery } from '#core/platform/run-every.ts';
+import type { Handlers, Context } from '#core/context/context.ts';
+import { readDeployment, writeDeployment } from '#core/versions/deployment.ts';
+import { inSwitch, refuseOvertaken, requireChecksum } from '#core/deploy/deploys.ts';
+import { exclusively } from '#core/deploy/turns.ts';
+import { sidesOf, NO_CALLS } from '#core/observe/canary-sides.ts';
+import { toState, addCanary, endCanary, limitPassed } from './stored-canaries.ts';
 import type { Input } from '#core/contract/index.ts';
+import type { Platform } from '#core/platform/platform.ts';
+import { AppError, invalidField } from '#core/errors.ts';
+import { type CanaryRow, readCanary, runningCanary } from '#core/versions/running-canary.ts';
+import type { Db } from '#core/store/store.ts';
+import { checkWorkingCopy, servedNow, find, storeChecked } from './candidates.ts';
 import type { CanaryPlan } from '#core/contract/deploy/canary-state.ts';
 import type { Receipt } from '#core/contract/deploy/deploy.ts';
-import { AppError, invalidField } from '#core/errors.ts';
-import { inShare } from '#core/platform/in-share.ts';
-import { authorOf, isPerson } from '#core/context/roles.ts';
+import { statusOf } from '#core/deploy/status.ts';
+import { canaryPlan, deployPlan } from './dry-run-plan.ts';
+import { randomBytes } from 'node:crypto';
+import { authorOf } from '#core/context/roles.ts';
+import { publishSideSnapshots } from './beside.ts';
+import type { WithHosts } from '#core/hosts/host-registry.ts';
+import { elapsed, publish } from '#core/deploy/publish.ts';
+import {
+  type StoredSnapshot,
+  type WithSnapshots,
+  textsIn,
+  cacheSnapshot,
+  storeSnapshot,
+} from '#core/versions/stored-snapshots.ts';
+import type { WithSources } from '#core/sources/source-pool.ts';
+import { type WithWorkingCopy, readWorkingCopy } from '#core/versions/working-copy.ts';
+import { refuseWeaker, candidateOf } from '#core/deploy/snapshots.ts';
+import { runGates, allowedBy, keptDetail } from '#core/deploy/gates/gate.ts';
+import { REHEARSED, GATES } from '#core/deploy/gates/index.ts';
 import type { GateName } from '#core/contract/settings/deploy-gates.ts';
 import { recordVersion } from '#core/records/history.ts';
 import { emitEvent } from '#core/records/events.ts';
-import type { Context, Handlers } from '#core/context/context.ts';
 import { pruneChanges } from '#core/store/journal.ts';
-import type { Db } from '#core/store/store.ts';
-import { readDeployment, writeDeployment } from '#core/versions/deployment.ts';
-import { statusOf } from '#core/deploy/status.ts';
-import { deploy, inSwitch, requireChecksum, refuseOvertaken, rehearse } from '#core/deploy/deploys.ts';
-import { exclusively } from '#core/deploy/turns.ts';
-import { keptDetail } from '../gates/gate.ts';
-import { runGates, allowedBy } from '../gates/gate.ts';
-import { GATES, REHEARSED } from '../gates/index.ts';
-import { elapsed, publish } from '../publish.ts';
-import { textsIn } from '#core/versions/stored-snapshots.ts';
-import { candidateOf, refuseWeaker } from '../snapshots.ts';
-import { readWorkingCopy } from '#core/versions/working-copy.ts';
-import { cacheSnapshot, type StoredSnapshot, storeSnapshot } from '#core/versions/stored-snapshots.ts';
-import { publishBeside } from './beside.ts';
-import { NO_CALLS, sidesOf } from '#core/observe/canary-sides.ts';
-import { checkWorkingCopy, find, servedNow, storeChecked } from './candidates.ts';
-import { canaryPlan, deployPlan } from './dry-run-plan.ts';
-import { addCanary, endCanary, limitPassed, toState } from './stored-canaries.ts';
-import { type CanaryRow, readCanary, runningCanary } from '#core/versions/running-canary.ts';
 import { readCandidate } from '#core/versions/stored-candidates.ts';
+import { runEvery } from '#core/platform/run-every.ts';
 
 /** How often a canary is looked at; calls that were counted wake the look. */
 const LOOK_MS = 1_000;
+
 const MINUTE_MS = 60_000;
+
 /** A candidate that was made for a canary ends with it; this is for one that never began. */
 const SPARE_MS = 3_600_000;
 
-export const canaryHandlers: Pick<Handlers<DeployApp>, 'deploy.run' | 'deploy.promote' | 'deploy.abort'> = {
-  'deploy.run': async (context, { dry_run, candidate, canary, ...wanted }) => {
-    const { app } = context;
-    if (dry_run && canary !== undefined) return rehearseCanary(context, candidate ?? null, canary, wanted);
-    if (dry_run) return candidate === undefined ? rehearse(context, wanted) : rehearseCandidate(context, candidate, wanted);
-    const asked = await readDeployment(app);
-    return waitingOnce(context, () =>
-      exclusively(app, () => {
-        if (canary !== undefined) return start(context, candidate ?? null, canary, wanted);
-        return candidate === undefined ? deploy(context, wanted, asked) : deployCandidate(context, candidate, wanted);
-      }),
-    );
-  },
+export const canaryHandlers: Pick<Handlers<DeployApp>, 'deploy.promote' | 'deploy.abort'> = {
   'deploy.promote': (context, { canary, note, allow }) =>
     exclusively(context.app, async () => {
       const row = await requireRunning(context.app, canary);
@@ -72,16 +62,6 @@ export const canaryHandlers: Pick<Handlers<DeployApp>, 'deploy.run' | 'deploy.pr
       return toState(await abort(context, row, by), sides);
     }),
 };
-
-/** Deploys of one token, with the one that runs. Those of others wait for their checks. */
-const MOST_OF_A_TOKEN = 2;
-
-/** A token that deploys again and again does not hold the turns of everybody else. */
-async function waitingOnce<T>({ app, actor }: Context<WithSources & WithDeployLock>, work: () => Promise<T>): Promise<T> {
-  if (isPerson(actor, 'viewer') || actor?.id == null) return work();
-  const sentence = 'A deploy of this token runs and another one waits. Wait for them to finish.';
-  return inShare(app.waiting_deploys, actor.id, { most: MOST_OF_A_TOKEN, sentence }, work);
-}
 
 type CanaryRequest = Pick<Input<'deploy.run'>, 'note' | 'allow' | 'checksum'>;
 
@@ -119,7 +99,7 @@ async function checkStart(context: Context<DeployApp>, candidate: string | null,
   return { active, checked };
 }
 
-async function rehearseCanary(
+export async function rehearseCanary(
   context: Context<DeployApp>,
   candidate: string | null,
   plan: CanaryPlan,
@@ -141,7 +121,7 @@ async function rehearseCanary(
 
 const namedCopy = (candidate: string | null): string => (candidate === null ? 'the working copy' : `the candidate ${candidate}`);
 
-async function start(
+export async function startCanary(
   context: Context<DeployApp>,
   candidate: string | null,
   plan: CanaryPlan,
@@ -179,7 +159,7 @@ async function start(
       await refuseSecond(app, tx);
       await addCanary(context, tx, row);
     });
-    return publishBeside(app);
+    return publishSideSnapshots(app);
   });
   app.log.from('deploy').info('canary started', { canary: row.id, percent: row.percent, minutes: row.minutes });
   return {
@@ -239,7 +219,7 @@ async function passGates(
   return { id, checksum: is, counts, ...passed };
 }
 
-async function rehearseCandidate(context: Context<DeployApp>, id: string, wanted: CanaryRequest): Promise<Receipt> {
+export async function rehearseCandidate(context: Context<DeployApp>, id: string, wanted: CanaryRequest): Promise<Receipt> {
   const { app } = context;
   const started = performance.now();
   await refuseSecond(app);
@@ -258,7 +238,11 @@ async function rehearseCandidate(context: Context<DeployApp>, id: string, wanted
   };
 }
 
-async function deployCandidate(context: Context<DeployApp>, id: string, { note, ...wanted }: CanaryRequest): Promise<Receipt> {
+export async function deployCandidate(
+  context: Context<DeployApp>,
+  id: string,
+  { note, ...wanted }: CanaryRequest,
+): Promise<Receipt> {
   const { app } = context;
   await refuseSecond(app);
   const head = await find(app, id);
@@ -296,7 +280,7 @@ async function serve(
     return publish(app, served, { changed, warnings: [...warnings, ...undone], started });
   });
   const answer = await receipt();
-  if (end !== null) await publishBeside(app);
+  if (end !== null) await publishSideSnapshots(app);
   return answer;
 }
 
@@ -339,7 +323,7 @@ async function abort(
   const { app } = context;
   const ended = await app.store.write((tx) => endCanary(context, tx, row, { status: 'aborted', reason }));
   app.log.from('deploy').warning('canary aborted', { canary: row.id, reason });
-  await publishBeside(app);
+  await publishSideSnapshots(app);
   return ended;
 }
 

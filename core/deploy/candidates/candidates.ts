@@ -22,7 +22,7 @@ import { REHEARSED } from '../gates/index.ts';
 import { prepare, type PreparedCopy } from '../prepare.ts';
 import { mcpUrl } from '#core/settings/public-urls.ts';
 import type { StoredSnapshot } from '#core/versions/stored-snapshots.ts';
-import { publishBeside } from './beside.ts';
+import { publishSideSnapshots } from './beside.ts';
 import { issuerExpiry, issuerHolds, refuseIssuer } from './issuer.ts';
 import { runningCanary } from '#core/versions/running-canary.ts';
 import {
@@ -55,7 +55,7 @@ export const candidateHandlers: Pick<Handlers<DeployApp>, Extract<keyof Handlers
         throw new AppError('conflict', 'The running canary serves this candidate. Promote or abort it first.');
       }
       await remove(context, head);
-      await publishBeside(context.app);
+      await publishSideSnapshots(context.app);
       return {};
     }),
 };
@@ -75,7 +75,7 @@ async function create(context: Context<DeployApp>, { note, hours, allow }: Input
   const checked = await checkWorkingCopy(context, active, { allow });
   const url = await urlFor(app);
   const head = await storeChecked(context, checked, { note, expires_at }, token);
-  const refused = await publishBeside(app);
+  const refused = await publishSideSnapshots(app);
   const warnings = [...checked.warnings, ...refused.map((reason) => `A host could not load the candidate: ${reason}`)];
   app.log.from('deploy').info('candidate created', { candidate: head.id, expires_at });
   return { ...toRecord(url, head), token, warnings };
@@ -168,7 +168,7 @@ export function keepExpiringCandidates(app: WithSources & WithDeployLock & WithH
   const work = async (): Promise<void> => {
     if ((await ended(app)).length === 0) return;
     await exclusively(app, async () => {
-      if (await removeExpired(app)) await publishBeside(app);
+      if (await removeExpired(app)) await publishSideSnapshots(app);
     });
   };
   return runEvery(app, { every_ms: LOOK_MS, what: 'removing expired candidates', work, at_once: true, wake: 'identity' });

@@ -1,7 +1,7 @@
 import { subjectOf } from '#core/contract/entities.ts';
 import { leavesOf } from '#snapshots/format/order.ts';
 import type { Leaf, Tree } from '#snapshots/format/tree.ts';
-import type { Candidate } from '../gates/gate.ts';
+import type { GateSubject } from '../gates/gate.ts';
 
 const CALLER = 'caller.';
 /** Texts that are held at a time. */
@@ -15,7 +15,7 @@ interface ReadsCaller {
 }
 
 /** Definitions and connections that take values from the credential of a caller, named for a sentence; null: there are none. */
-export async function callerReaders(tree: Tree, texts: Candidate['texts']): Promise<string | null> {
+export async function callerReaders(tree: Tree, texts: GateSubject['texts']): Promise<string | null> {
   const found: string[] = [];
   for (const kind of ['connection', 'tool', 'resource'] as const) {
     const leaves: readonly Leaf[] = leavesOf(tree.leaves, kind);

@@ -1,7 +1,7 @@
 import { subjectOf } from '#core/contract/entities.ts';
 import type { StoredSnapshot } from '#core/versions/stored-snapshots.ts';
 import { callerReaders } from '../checks/caller-readers.ts';
-import type { Candidate, DeployGate, Finding } from './gate.ts';
+import type { GateSubject, DeployGate, Finding } from './gate.ts';
 
 /** What may break clients that know the active version. */
 export const breakingGate: DeployGate = {
@@ -21,7 +21,7 @@ export const breakingGate: DeployGate = {
 };
 
 /** No sign-in is wider for most definitions; those that read who calls refuse every call then. */
-async function lostCallers({ server, tree, texts }: Candidate, active: StoredSnapshot): Promise<Finding[]> {
+async function lostCallers({ server, tree, texts }: GateSubject, active: StoredSnapshot): Promise<Finding[]> {
   if (server.auth_type !== 'none' || active.server.auth_type === 'none') return [];
   const readers = await callerReaders(tree, texts);
   if (readers === null) return [];

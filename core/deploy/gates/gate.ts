@@ -11,7 +11,7 @@ import type { Leaf, Tree } from '#snapshots/format/tree.ts';
 import type { StoredSnapshot } from '#core/versions/stored-snapshots.ts';
 
 /** What may be served next: the working copy, or a stored version that is restored. */
-export interface Candidate {
+export interface GateSubject {
   readonly tree: Tree;
   readonly server: FrozenServer;
   /** Null for the working copy. */
@@ -45,7 +45,7 @@ export interface DeployGate {
   readonly name: string;
   /** It asks something of the hosts: left out of a dry run. */
   readonly has_effects?: true;
-  run(context: Context<DeployApp>, candidate: Candidate, active: StoredSnapshot | null): Promise<readonly Finding[]>;
+  run(context: Context<DeployApp>, candidate: GateSubject, active: StoredSnapshot | null): Promise<readonly Finding[]>;
 }
 
 export interface GateResult {
@@ -73,7 +73,7 @@ const adjustable = (name: string): GateName | null => (Object.hasOwn(DEPLOY_GATE
 export async function runGates(
   gates: readonly DeployGate[],
   context: Context<DeployApp>,
-  candidate: Candidate,
+  candidate: GateSubject,
   active: StoredSnapshot | null,
   allow: readonly GateName[],
 ): Promise<GateResult> {

@@ -10,7 +10,7 @@ import { canonical } from '#snapshots/format/canonical.ts';
 import { differingIn } from '#snapshots/format/tree.ts';
 import { NO_VERSION } from '#core/versions/stored-candidates.ts';
 import type { StoredSnapshot } from '#core/versions/stored-snapshots.ts';
-import type { Candidate, DeployGate, Finding } from './gate.ts';
+import type { GateSubject, DeployGate, Finding } from './gate.ts';
 import { pagesOf } from '#core/lib/slices.ts';
 
 const TESTED: readonly string[] = TESTED_KINDS;
@@ -47,7 +47,7 @@ function findingOf({ name, owner: { kind }, status, failures }: TestResult, owne
   return [lets ? { ...found, harmless: true } : found];
 }
 
-async function concerned({ store }: Platform, candidate: Candidate, active: StoredSnapshot | null): Promise<TestRow[]> {
+async function concerned({ store }: Platform, candidate: GateSubject, active: StoredSnapshot | null): Promise<TestRow[]> {
   const { tests } = store.tables;
   const enabled = eq(tests.enabled, true);
   if ((await store.db.$count(tests, enabled)) === 0) return [];

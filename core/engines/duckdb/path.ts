@@ -10,7 +10,7 @@ export interface DuckdbTarget {
   readonly path: string;
 }
 
-/** An existing `.duckdb` file or a folder. Throws as `resolvePlace` does. */
+/** An existing `.duckdb` file or a folder. Throws as `resolveFile` does. */
 export function resolveDuckdb(database: string, policy: DialPolicy): DuckdbTarget {
   const { path, found } = resolveFile(database, policy, 'folder or .duckdb file');
   if (found.isDirectory() && !isDuckdbFile(path)) return { kind: 'folder', path };

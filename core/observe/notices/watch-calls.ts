@@ -10,7 +10,7 @@ import { pagesOf } from '#core/lib/slices.ts';
 import { PAGE } from '#core/store/trees.ts';
 import { readLive } from '../insights/live.ts';
 import { MINUTE_MS, startOf } from '../metrics/sums.ts';
-import { beginNotice, endNotice, openKeys } from '#core/records/events.ts';
+import { beginNotice, endNotice, lastingKeys } from '#core/records/events.ts';
 
 const LOOK_MS = 30_000;
 const MINUTES = 5;
@@ -44,7 +44,7 @@ interface Seen {
 }
 
 async function settle(app: Platform, event: NoticeEvent, seen: readonly Seen[]): Promise<void> {
-  const open = await openKeys(app, event);
+  const open = await lastingKeys(app, event);
   for (const { key, begins, data } of seen) if (begins && !open.has(key)) await beginNotice(app, event, key, data);
   const lasting = new Set(seen.flatMap(({ key, lasts }) => (lasts ? [key] : [])));
   for (const key of open) if (!lasting.has(key)) await endNotice(app, key);

@@ -2,7 +2,7 @@ import type { Platform } from '#core/platform/platform.ts';
 import type { WithHosts } from '#core/hosts/host-registry.ts';
 import { isNetworkHost } from '#core/contract/deploy/deploy.ts';
 import { runEvery } from '#core/platform/run-every.ts';
-import { markEmitted, emitOnce, endNotice, openKeys } from '#core/records/events.ts';
+import { markEmitted, emitOnce, endNotice, lastingKeys } from '#core/records/events.ts';
 
 const LOOK_MS = 5_000;
 /** A host that restarts is back by then. */
@@ -36,7 +36,7 @@ export function createHostWatch(app: Platform & WithHosts): () => Promise<void> 
       seen.delete(id);
     }
     const here = new Set(present.map(({ id }) => keyOf(id)));
-    for (const key of await openKeys(app, 'host_gone')) if (here.has(key)) await endNotice(app, key);
+    for (const key of await lastingKeys(app, 'host_gone')) if (here.has(key)) await endNotice(app, key);
   };
 }
 

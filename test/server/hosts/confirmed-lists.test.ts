@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createHostRegistry, type SharedHost } from '#core/hosts/host-registry.ts';
-import { createTakenLists } from '#core/hosts/confirmed-lists.ts';
+import { createConfirmedLists } from '#core/hosts/confirmed-lists.ts';
 import { modern, testHost } from '#test/mcp-host/support.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';
 import { listeningServer, type ListeningServer } from '#test/support/server.ts';
@@ -113,7 +113,7 @@ describe('who waits until hosts have taken a list', () => {
 
   test('waits for each, until it has taken this state or a later one, or has gone', async () => {
     const hosts = new Set(['a', 'b', 'c']);
-    const lists = createTakenLists(() => hosts);
+    const lists = createConfirmedLists(() => hosts);
     for (const host of hosts) lists.take(host, 'tokens:1');
     let told = 0;
     const waiting = lists.wait('tokens:2', 60_000, async () => {
@@ -131,7 +131,7 @@ describe('who waits until hosts have taken a list', () => {
   });
 
   test('waits for none that never said what it takes, nor for one that said nothing last time', async () => {
-    const lists = createTakenLists(() => ['old', 'silent']);
+    const lists = createConfirmedLists(() => ['old', 'silent']);
     const tell = () => Promise.resolve();
     lists.take('silent', 'tokens:1');
     await lists.wait('tokens:2', 20, tell);
@@ -144,7 +144,7 @@ describe('who waits until hosts have taken a list', () => {
   });
 
   test('compares states as numbers, and those of an older release by the time in their name', async () => {
-    const lists = createTakenLists(() => ['a']);
+    const lists = createConfirmedLists(() => ['a']);
     const tell = () => Promise.resolve();
     lists.take('a', `tokens:${Bun.randomUUIDv7('hex', 9)}`);
     const tenth = lists.wait('tokens:10', 60_000, tell);
