@@ -1,16 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { type ControlPlane, type ControlPlaneOptions, createControlPlane } from '#core/control-plane/control-plane.ts';
-import { openStore } from '#core/store/open.ts';
-import { parseEnv } from '#core/process/env.ts';
 import type { PasswordWork } from '#core/identity/passwords.ts';
-import { createMemoryKv } from '#core/cluster/memory.ts';
-import { createLog, type LogLine } from '#core/process/log.ts';
+import type { LogLine } from '#core/process/log.ts';
 import { WAITS } from '#core/platform/waits.ts';
 import { createHttp } from '#server/http/http.ts';
 import { type Calls, callsOver, type Problem } from './calls.ts';
-import { type Dialect, emptyMetadata } from './metadata.ts';
+import type { Dialect } from './metadata.ts';
+import { testGround } from './platform.ts';
 
 export interface Answer {
   readonly status: number;
@@ -39,8 +34,6 @@ export interface RequestOptions {
   readonly anonymous?: boolean;
 }
 
-const SECRET = 'k'.repeat(16) + '0123456789abcdefg';
-
 export interface TestAppOptions extends Pick<
   ControlPlaneOptions,
   'password_work' | 'fetch_document' | 'waits' | 'writes_projects'
@@ -61,31 +54,10 @@ export async function testApp(
   database_url?: string,
   { password_work = LIGHT_WORK, metadata, fetch_document, waits = WAITS, writes_projects = false }: TestAppOptions = {},
 ): Promise<TestApp> {
-  const directory = mkdtempSync(join(tmpdir(), 'sluice-'));
-  const own = database_url === undefined ? await emptyMetadata(directory, metadata) : null;
-  const { env } = parseEnv('server', {
-    SVC_ENV: 'dev',
-    // No host is started beside it, so deploys wait for none.
-    SVC_ROLE: 'server',
-    SVC_FASTMCP_HOST: '127.0.0.1',
-    SVC_KV: 'memory',
-    SVC_ENCRYPTION_KEY: SECRET,
-    SVC_JWT_SECRET: SECRET,
-    SVC_AGENT_SERVICE_TOKEN: SECRET,
-    SVC_DATA_DIR: directory,
-    SVC_GENERATED_DIR: join(directory, 'generated'),
-    SVC_ALLOW_PRIVATE_NETWORKS: 'true',
-    ...variables,
-  });
-  let now = Date.parse('2026-03-01T12:00:00.000Z');
-  const lines: LogLine[] = [];
+  const ground = await testGround(variables, database_url, metadata);
+  const { directory, lines } = ground;
   const app = await createControlPlane({
-    env,
-    store: await openStore(own?.url ?? database_url ?? ''),
-    kv: createMemoryKv(() => now),
-    log: createLog('DEBUG', (line) => lines.push(line)),
-    clock: () => new Date(now),
-    ids: () => Bun.randomUUIDv7(),
+    ...ground.options,
     password_work,
     waits,
     writes_projects,
@@ -115,9 +87,7 @@ export async function testApp(
     app,
     directory,
     log: lines,
-    advance: (ms) => {
-      now += ms;
-    },
+    advance: ground.advance,
     request,
     ...callsOver((path, init, { anonymous }) => fetch(path, init, anonymous)),
     async signIn() {
@@ -127,8 +97,7 @@ export async function testApp(
     },
     async close() {
       await app.close();
-      await own?.release();
-      rmSync(directory, { recursive: true, force: true });
+      await ground.release();
     },
   };
 }

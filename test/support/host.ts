@@ -1,4 +1,4 @@
-import type { ControlPlane } from '#core/control-plane/control-plane.ts';
+import type { WithHosts } from '#core/hosts/host-registry.ts';
 
 interface Sent {
   readonly version?: number;
@@ -8,7 +8,7 @@ interface Sent {
 }
 
 /** A host as the server sees one: it takes whatever it is sent and says so, so that a deploy need not wait. */
-export function connectHost(app: ControlPlane, id = 'h1'): () => void {
+export function connectHost(app: Pick<WithHosts, 'hosts'>, id = 'h1'): () => void {
   return app.hosts.connect(id, ({ event, data }) => {
     if (event !== 'snapshot' && event !== 'listen' && event !== 'beside') return;
     const sent = (typeof data === 'string' ? JSON.parse(data) : data) as Sent;
