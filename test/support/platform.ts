@@ -43,7 +43,7 @@ export async function testGround(variables: Record<string, string> = {}, databas
     directory,
     lines,
     advance: (ms: number): void => void (now += ms),
-    async release(): Promise<void> {
+    release: async (): Promise<void> => {
       await own?.release();
       rmSync(directory, { recursive: true, force: true });
     },
