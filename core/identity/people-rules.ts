@@ -35,15 +35,15 @@ export type EndAccess = (person_id: string) => Promise<void>;
  * Of several changes within one, only the last state counts.
  */
 export async function keepOwner<T>(
-  { app, change }: { readonly app: Platform; readonly change?: ChangeBatch | undefined },
+  { app, batch }: { readonly app: Platform; readonly batch?: ChangeBatch | undefined },
   tx: Db,
   work: () => Promise<T>,
 ): Promise<T> {
-  if (change?.cache.keeps_owner === true) return work();
+  if (batch?.cache.keeps_owner === true) return work();
   await writeAlone(app.store, tx);
   const before = await ownersWhoCanSignIn(app, tx);
-  if (change !== undefined) change.cache.keeps_owner = true;
-  const result = await work().finally(() => change !== undefined && (change.cache.keeps_owner = false));
+  if (batch !== undefined) batch.cache.keeps_owner = true;
+  const result = await work().finally(() => batch !== undefined && (batch.cache.keeps_owner = false));
   if (before.length > 0 && (await ownersWhoCanSignIn(app, tx)).length === 0) {
     throw new AppError('conflict', 'At least one enabled owner who can sign in must remain. Make another person an owner first.');
   }
