@@ -96,8 +96,7 @@ export async function whileWaiting<T>(record: RequestRecord, answer: Promise<T>)
 }
 
 /** In ms, without what a person took to answer. */
-export const durationOf = ({ started, person_wait_ms: asked_ms }: RequestRecord): number =>
-  performance.now() - started - asked_ms;
+export const durationOf = ({ started, person_wait_ms }: RequestRecord): number => performance.now() - started - person_wait_ms;
 
 /** The method, as labels and names of spans have it: there are only so many. */
 export const methodLabel = ({ message, known }: Pick<RequestRecord, 'message' | 'known'>): string =>

@@ -153,8 +153,8 @@ function shownOf({ id, record }: Deadline, since: number): RunningCall | null {
 }
 
 /** A call that asks a person runs its statement several times. */
-function stateOf({ waits_for_person: is_asking, query_from, query_to }: RequestRecord): RunningCall['state'] {
-  if (is_asking) return 'asking';
+function stateOf({ waits_for_person, query_from, query_to }: RequestRecord): RunningCall['state'] {
+  if (waits_for_person) return 'asking';
   if (query_from === 0) return 'waiting';
   return query_to < query_from ? 'running' : 'finishing';
 }

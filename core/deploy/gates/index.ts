@@ -32,4 +32,4 @@ export const GATES: readonly DeployGate[] = [
 ];
 
 /** Those that only look. */
-export const REHEARSED: readonly DeployGate[] = GATES.filter(({ has_effects: acts }) => acts !== true);
+export const REHEARSED: readonly DeployGate[] = GATES.filter(({ has_effects }) => has_effects !== true);

@@ -75,7 +75,7 @@ test('a file whose sender left before it was read is refused, and nothing of it 
 });
 
 test('nobody is asked whose call has ended', async () => {
-  const asking = { deadline: AbortSignal.abort(LEFT), record: { asked_ms: 0, is_asking: false } };
+  const asking = { deadline: AbortSignal.abort(LEFT), record: { person_wait_ms: 0, waits_for_person: false } };
   const stream = { left: new AbortController().signal, send: () => undefined };
   const elsewhere = { expect: () => () => undefined, hand: () => undefined };
   const [context, ask, session] = [asking, stream, { asked: new Map() }] as unknown as [
