@@ -11,9 +11,16 @@ import { withOneVersion, withoutNulls } from '#core/edge/requests/mcp-request.ts
 import { isOurs } from '#core/edge/service-token.ts';
 import { PRODUCT_VERSION } from '#core/process/version.ts';
 import { enter } from './entrance.ts';
-import { answerAuthorize, answerToken } from './oauth.ts';
+import {
+  answerAuthorize,
+  answerToken,
+  ASKED_SCOPES,
+  isMetadataPath,
+  MCP_PATHS,
+  metadataDocuments,
+  metadataUrl,
+} from './oauth.ts';
 import { createMcp } from './mcp.ts';
-import { ASKED_SCOPES, isMetadataPath, MCP_PATHS, metadataDocuments, metadataUrl } from './oauth.ts';
 import { type Caller, createServerLink } from './server-link.ts';
 import type { Tally } from './tools/tools.ts';
 

@@ -1,5 +1,4 @@
-import type { LiveToken, NamedList } from '#core/contract/deploy/control.ts';
-import type { IdentityList } from '#core/contract/deploy/control.ts';
+import type { LiveToken, NamedList, IdentityList } from '#core/contract/deploy/control.ts';
 import { AppError } from '#core/errors.ts';
 import type { Log } from '#core/process/log.ts';
 import type { Decisions } from './call/confirmation/decisions.ts';

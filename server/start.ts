@@ -1,5 +1,4 @@
-import type { ControlPlane } from '#core/control-plane/control-plane.ts';
-import { createControlPlane } from '#core/control-plane/control-plane.ts';
+import { type ControlPlane, createControlPlane } from '#core/control-plane/control-plane.ts';
 import { databaseUrl, openStore } from '#core/store/open.ts';
 import { IDLE_SECONDS } from '#core/edge/body.ts';
 import { type Env, redisUrl } from '#core/process/env.ts';

@@ -2,10 +2,9 @@ import { Tool, ToolDraft } from '#core/contract/definitions/tools.ts';
 import { AppError } from '#core/errors.ts';
 import { toInvalid } from '#core/process/issues.ts';
 import { readValue } from '#core/process/read-value.ts';
-import type { Context, Handlers } from '#core/context/context.ts';
+import { type Context, type Handlers, newId } from '#core/context/context.ts';
 import { inTransaction } from '#core/records/batch.ts';
 import { recordBlocked } from '#core/records/blocked.ts';
-import { newId } from '#core/context/context.ts';
 import { tool } from '#core/definitions/tools.ts';
 
 /** A tool that passed every check of a write, and the id that it was checked for. */

@@ -1,6 +1,5 @@
 import { Redis } from 'ioredis';
-import { digestOf, namespaceOf } from './redis-state.ts';
-import { createRedisState } from './redis-state.ts';
+import { digestOf, namespaceOf, createRedisState } from './redis-state.ts';
 
 /** Limits that several programs keep together, in Redis, and texts that they hand each other. Whatever one of them holds ends by itself. */
 export interface RedisLimits {

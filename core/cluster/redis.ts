@@ -1,7 +1,6 @@
 import { Redis } from 'ioredis';
 import type { Kv } from './kv.ts';
-import { namespaceOf } from './redis-state.ts';
-import { createRedisState, messageOf } from './redis-state.ts';
+import { namespaceOf, createRedisState, messageOf } from './redis-state.ts';
 
 /** Adds to a counter and starts its window in one step. What is taken back of a window that has ended is no credit for the next. */
 const INCREMENT = `

@@ -4,10 +4,9 @@ import type { Scope } from '#core/contract/operation.ts';
 import type { Role } from '#core/contract/identity/roles.ts';
 import type { StoredEntity } from '#core/store/entity-table.ts';
 import type { StoredSettings } from '#core/settings/settings.ts';
-import type { ConnectionRow } from '#core/sources/source-pool.ts';
+import type { ConnectionRow, WithSources } from '#core/sources/source-pool.ts';
 import type { ProgressNote } from '#core/platform/progress.ts';
 import type { Platform } from '#core/platform/platform.ts';
-import type { WithSources } from '#core/sources/source-pool.ts';
 import type { Input, OperationName, Output, RawInput } from '#core/contract/index.ts';
 
 /** The id of a new record; that of a proposed one is the same whenever the proposal is tried, and when it is approved. */

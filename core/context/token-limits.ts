@@ -15,11 +15,9 @@ import type { MaskRule } from '#core/query/masks.ts';
 import type { Actor, Context } from './context.ts';
 import { canonical, checksum } from '#snapshots/format/canonical.ts';
 import type { FrozenConnection, FrozenServer, FrozenTool, SnapshotContent } from '#snapshots/format/format.ts';
-import { entityTable } from '#core/store/entity-table.ts';
+import { entityTable, type RowOf } from '#core/store/entity-table.ts';
 import { isAdministrator } from './roles.ts';
-import { differs } from '#core/settings/settings.ts';
-import type { Settings } from '#core/settings/settings.ts';
-import type { RowOf } from '#core/store/entity-table.ts';
+import { differs, type Settings } from '#core/settings/settings.ts';
 import type { ConnectionRow } from '#core/sources/source-pool.ts';
 import { isSealed } from '#core/lib/sealed-values.ts';
 

@@ -7,10 +7,9 @@ import { guardDraft } from '#core/records/prompt-guard.ts';
 import { refuseUnknownVariables } from './checks/variables.ts';
 import { connectionNames } from './owners.ts';
 import type { RowOf } from '#core/store/entity-table.ts';
-import { changesAny } from '#core/records/versioned.ts';
+import { changesAny, toDraft } from '#core/records/versioned.ts';
 import type { ValuesOf } from './entity-store.ts';
 import { type Described, readCompiled } from '#core/sources/statements.ts';
-import { toDraft } from '#core/records/versioned.ts';
 
 export type GuardCheck = typeof guardDraft;
 

@@ -4,13 +4,12 @@ import { AppError, invalidField } from '#core/errors.ts';
 import { isPerson } from '#core/context/roles.ts';
 import { isOfDatabase, tokenMessage } from '#core/query/masked-errors.ts';
 import type { Actor, Context } from '#core/context/context.ts';
-import { entityTable } from '#core/store/entity-table.ts';
+import { entityTable, type RowOf } from '#core/store/entity-table.ts';
 import type { Db } from '#core/store/store.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
 import { createEntity } from './entity.ts';
 import { testedOf } from './owners.ts';
 import { createEntityStore } from './entity-store.ts';
-import type { RowOf } from '#core/store/entity-table.ts';
 import { toDraft } from '#core/records/versioned.ts';
 import { lastResults } from './test-results.ts';
 

@@ -1,4 +1,4 @@
-import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithSources, ConnectionRow } from '#core/sources/source-pool.ts';
 import type { ToolDraft } from '#core/contract/definitions/tools.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/context/context.ts';
@@ -8,7 +8,6 @@ import { resultShape } from '#core/contract/definitions/pages.ts';
 import { dialectNamed } from '#core/engines/index.ts';
 import { pagingOf } from '#core/lib/sql/paging.ts';
 import type { Compiled } from '#snapshots/freeze/compile.ts';
-import type { ConnectionRow } from '#core/sources/source-pool.ts';
 import { writeGuard } from '#core/contract/definitions/write-guard.ts';
 import { lastNamed, refuseLoosened } from '#core/context/token-limits.ts';
 import { guardDraft } from '#core/records/prompt-guard.ts';

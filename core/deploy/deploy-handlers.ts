@@ -1,8 +1,7 @@
 import { deployCandidate, rehearseCanary, rehearseCandidate, startCanary } from './candidates/canary.ts';
-import { exclusively } from './turns.ts';
-import { deploy, rehearse } from './deploys.ts';
+import { exclusively, type WithDeployLock } from './turns.ts';
+import { deploy, rehearse, comingWarnings, standingWarnings, inSwitch, recordSwitch } from './deploys.ts';
 import type { WithSources } from '#core/sources/source-pool.ts';
-import type { WithDeployLock } from './turns.ts';
 import { inShare } from '#core/platform/in-share.ts';
 import { isPerson } from '#core/context/roles.ts';
 import type { Context, Handlers } from '#core/context/context.ts';
@@ -16,7 +15,6 @@ import { endCanary, lastCanary } from './candidates/stored-canaries.ts';
 import { runningCanary } from '#core/versions/running-canary.ts';
 import { snapshotToServe } from './exposure.ts';
 import { markSuperusers, pendingChanges, pendingState, pendingTotals } from './pending.ts';
-import { comingWarnings, standingWarnings, inSwitch, recordSwitch } from './deploys.ts';
 
 /** Deploys of one token, with the one that runs. Those of others wait for their checks. */
 const MOST_OF_A_TOKEN = 2;

@@ -1,10 +1,9 @@
 import type { Platform } from '#core/platform/platform.ts';
-import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
+import type { WithSnapshots, StoredSnapshot } from '#core/versions/stored-snapshots.ts';
 import { asksNothing, isLoopback } from '#core/contract/settings/config.ts';
 import type { FrozenServer } from '#snapshots/format/format.ts';
 import { readSettings } from '#core/settings/settings.ts';
 import { activeSnapshot, readDeployment } from '#core/versions/deployment.ts';
-import type { StoredSnapshot } from '#core/versions/stored-snapshots.ts';
 
 /** That anyone who reaches a port can call the tools of this server, in a sentence; null when it is not so. */
 export async function exposureOf(app: Platform, server: FrozenServer): Promise<string | null> {

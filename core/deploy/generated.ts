@@ -1,6 +1,6 @@
 import type { Lock } from '#core/store/open.ts';
 import type { Platform } from '#core/platform/platform.ts';
-import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
+import { type WithSnapshots, contentOf, KEPT_SNAPSHOTS, type StoredSnapshot, textsOf } from '#core/versions/stored-snapshots.ts';
 import { join } from 'node:path';
 import { startChild } from '#core/engines/shared/files/child.ts';
 import { AppError } from '#core/errors.ts';
@@ -8,7 +8,6 @@ import { pagesOf } from '#core/lib/slices.ts';
 import type { Snapshot } from '#snapshots/format/format.ts';
 import { readDeployment } from '#core/versions/deployment.ts';
 import type { ProjectAnswer, ProjectQuestion } from './generated-child.ts';
-import { contentOf, KEPT_SNAPSHOTS, type StoredSnapshot, textsOf } from '#core/versions/stored-snapshots.ts';
 
 /** The project that a snapshot is, as source text. */
 export async function generatedFiles(snapshot: Snapshot): Promise<{ path: string; content: string }[]> {

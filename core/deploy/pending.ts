@@ -1,12 +1,10 @@
 import type { Platform } from '#core/platform/platform.ts';
-import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
-import type { WithWorkingCopy } from '#core/versions/working-copy.ts';
+import { type WithSnapshots, textsIn } from '#core/versions/stored-snapshots.ts';
+import { type WithWorkingCopy, readWorkingCopy } from '#core/versions/working-copy.ts';
 import type { WithSources } from '#core/sources/source-pool.ts';
 import type { SnapshotChange, Totals } from '#core/contract/deploy/deploy.ts';
 import type { FrozenState } from '#snapshots/freeze/freeze.ts';
 import { activeSnapshot } from '#core/versions/deployment.ts';
-import { readWorkingCopy } from '#core/versions/working-copy.ts';
-import { textsIn } from '#core/versions/stored-snapshots.ts';
 import { createSlices, pagesOf } from '#core/lib/slices.ts';
 import { estimateTokens } from '#core/lib/tokens.ts';
 import type { FrozenTool } from '#snapshots/format/format.ts';

@@ -1,8 +1,7 @@
-import type { WithSources } from '#core/sources/source-pool.ts';
+import { type WithSources, type ConnectionRow, unreadableSecret } from '#core/sources/source-pool.ts';
 import type { WithAskedStatements } from '#core/deploy/checks/describe-again.ts';
-import type { WithWorkingCopy } from '#core/versions/working-copy.ts';
+import { type WithWorkingCopy, readDefinitions, readWorkingCopy, type WorkingCopy } from '#core/versions/working-copy.ts';
 import type { Platform } from '#core/platform/platform.ts';
-import { type ConnectionRow, unreadableSecret } from '#core/sources/source-pool.ts';
 import { describeForms, describeWhole, schemaMark, withoutUnchecked } from '#core/sources/statements.ts';
 import type { DefinitionKind } from '#core/contract/entities.ts';
 import type { Drifted } from '#core/contract/deploy/drift.ts';
@@ -14,7 +13,6 @@ import type { FrozenServer } from '#snapshots/format/format.ts';
 import type { Frozen, FrozenView, Problem } from '#snapshots/freeze/freeze.ts';
 import { freezeOne, type FreezeResult } from '#snapshots/freeze/freeze-one.ts';
 import { columnDifferences } from './checks/columns.ts';
-import { readDefinitions, readWorkingCopy, type WorkingCopy } from '#core/versions/working-copy.ts';
 import { pagesOf } from '#core/lib/slices.ts';
 import { withReads } from '#core/lib/sql/reads.ts';
 import { canonical } from '#snapshots/format/canonical.ts';

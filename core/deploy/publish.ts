@@ -1,14 +1,13 @@
 import type { Platform } from '#core/platform/platform.ts';
 import type { WithGenerated } from '#core/deploy/generated.ts';
 import type { WithHosts } from '#core/hosts/host-registry.ts';
-import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
+import type { WithSnapshots, StoredSnapshot } from '#core/versions/stored-snapshots.ts';
 import { gte } from 'drizzle-orm';
 import { afterCommit } from '#core/platform/after-commit.ts';
 import { isNetworkHost, type Receipt } from '#core/contract/deploy/deploy.ts';
 import { signal } from '#core/platform/signals.ts';
 import { writeGenerated } from './generated.ts';
 import { publishSnapshot } from './snapshot-event.ts';
-import type { StoredSnapshot } from '#core/versions/stored-snapshots.ts';
 
 /** A host that reported within this time connects again: it, this server or the network was interrupted. */
 const RECENT_MS = 30_000;

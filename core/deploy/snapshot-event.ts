@@ -1,11 +1,10 @@
 import type { Platform } from '#core/platform/platform.ts';
-import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
+import { type WithSnapshots, readSnapshot, type StoredSnapshot, textsOf } from '#core/versions/stored-snapshots.ts';
 import type { WithHosts } from '#core/hosts/host-registry.ts';
 import { deltaBetween } from '#snapshots/format/tree.ts';
 import { wasDeployed } from '#core/versions/deployment.ts';
 import { snapshotToServe } from './exposure.ts';
 import type { HostEvent, SnapshotEvent } from '#core/contract/deploy/control.ts';
-import { readSnapshot, type StoredSnapshot, textsOf } from '#core/versions/stored-snapshots.ts';
 
 /**
  * The event that brings a host to a snapshot: what its own lacks, everything when it has none that is stored, nothing when it has

@@ -1,6 +1,6 @@
 import type { DeployApp } from '#core/deploy/app.ts';
 import type { WithSources } from '#core/sources/source-pool.ts';
-import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
+import { type WithSnapshots, contentOf, readSnapshot, type StoredSnapshot, textsOf } from '#core/versions/stored-snapshots.ts';
 import type { Platform } from '#core/platform/platform.ts';
 import type { GateName } from '#core/contract/settings/deploy-gates.ts';
 import { desc, eq, getTableColumns } from 'drizzle-orm';
@@ -27,7 +27,6 @@ import { type GateSubject, once, runGates, allowedBy } from './gates/gate.ts';
 import { GATES } from './gates/index.ts';
 import { changesBetween, changesInPages, markSuperusers } from './pending.ts';
 import { publish } from './publish.ts';
-import { contentOf, readSnapshot, type StoredSnapshot, textsOf } from '#core/versions/stored-snapshots.ts';
 
 type Row = Omit<Schema['snapshots']['$inferSelect'], 'content'>;
 

@@ -12,16 +12,14 @@ import { asBatch, type BatchContext, writeAll } from '#core/records/batch.ts';
 import { fewAtATime } from '#core/lib/few-at-a-time.ts';
 import { recordBlocked } from '#core/records/blocked.ts';
 import { parkTaken } from '#core/records/parked-names.ts';
-import { AT_ONCE } from '#core/records/versioned.ts';
-import { checkVersion } from '#core/records/versioned.ts';
+import { AT_ONCE, checkVersion } from '#core/records/versioned.ts';
 import { removeEmpty } from '#core/definitions/removal.ts';
 import { deletedBeside, type HistoryRow } from '#core/records/history.ts';
 import { openSecrets, shortEntry, toEntry } from '#core/records/history-entry.ts';
-import type { CheckedRecord } from '#core/records/restorable.ts';
+import type { CheckedRecord, Restorable } from '#core/records/restorable.ts';
 import { ENTITY_SERVICES } from '#core/definitions/entity-services.ts';
 import { type HistoryApp, RESTORABLES } from './restorables.ts';
 import type { StoredEntity } from '#core/store/entity-table.ts';
-import type { Restorable } from '#core/records/restorable.ts';
 import type { ConnectionRow } from '#core/sources/source-pool.ts';
 import { storeCompiled } from '#core/sources/statements.ts';
 

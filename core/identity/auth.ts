@@ -1,9 +1,8 @@
 import type { WithSources } from '#core/sources/source-pool.ts';
-import type { WithPasswordWork } from '#core/identity/passwords.ts';
+import { type WithPasswordWork, hashPassword, verifyPassword } from '#core/identity/passwords.ts';
 import { and, desc, eq, gt, isNull } from 'drizzle-orm';
 import type { Context, Handlers } from '#core/context/context.ts';
 import { AppError } from '#core/errors.ts';
-import { hashPassword, verifyPassword } from '#core/identity/passwords.ts';
 import { PRODUCT_VERSION } from '#core/process/version.ts';
 import {
   changeAccount,

@@ -1,11 +1,10 @@
 import type { WithSources } from '#core/sources/source-pool.ts';
 import type { WithHosts } from '#core/hosts/host-registry.ts';
-import type { WithPasswordWork } from '#core/identity/passwords.ts';
+import { type WithPasswordWork, hashPassword } from '#core/identity/passwords.ts';
 import { eq } from 'drizzle-orm';
 import { holds } from '#core/contract/identity/roles.ts';
 import { uiUrl } from '#core/settings/public-urls.ts';
 import { AppError } from '#core/errors.ts';
-import { hashPassword } from '#core/identity/passwords.ts';
 import type { Context, Handlers } from '#core/context/context.ts';
 import type { Db } from '#core/store/store.ts';
 import type { Schema } from '#core/store/schema.ts';

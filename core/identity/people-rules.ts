@@ -4,7 +4,7 @@ import { and, eq, isNotNull, ne } from 'drizzle-orm';
 import { MOST_PEOPLE } from '#core/contract/identity/people.ts';
 import type { Role } from '#core/contract/identity/roles.ts';
 import { AppError, invalidField } from '#core/errors.ts';
-import type { Actor, ChangeBatch } from '#core/context/context.ts';
+import type { Actor, Context } from '#core/context/context.ts';
 import { writeAlone } from '#core/store/journal.ts';
 import type { Db } from '#core/store/store.ts';
 import { readSettings } from '#core/settings/settings.ts';
@@ -35,7 +35,7 @@ export type EndAccess = (person_id: string) => Promise<void>;
  * Of several changes within one, only the last state counts.
  */
 export async function keepOwner<T>(
-  { app, batch }: { readonly app: Platform; readonly batch?: ChangeBatch | undefined },
+  { app, batch }: Pick<Context<Platform>, 'app' | 'batch'>,
   tx: Db,
   work: () => Promise<T>,
 ): Promise<T> {

@@ -6,8 +6,7 @@ import type { Handlers } from '#core/context/context.ts';
 import { countUpTo } from '#core/store/pages.ts';
 import { countOfClient, isRare, newestOfClient } from './calls-of-client.ts';
 import { messageFor } from './error-message.ts';
-import { isClient } from './call-filters.ts';
-import { endedAs } from './call-filters.ts';
+import { isClient, endedAs } from './call-filters.ts';
 import { shownArguments } from './logged-arguments.ts';
 
 export const callHandlers: Pick<Handlers, 'logs.list' | 'logs.get'> = {

@@ -1,4 +1,4 @@
-import type { ProposalsApp } from './overlays.ts';
+import { type ProposalsApp, applyAll, cannotApply, closeOverlay, inTurn } from './overlays.ts';
 import type { Platform } from '#core/platform/platform.ts';
 import { callOf } from './propose.ts';
 import { ENTITY_KINDS } from '#core/contract/entities.ts';
@@ -18,7 +18,6 @@ import { within } from './memory-store.ts';
 import { createWorkingCopyHolder } from '#core/versions/working-copy.ts';
 import { eq } from 'drizzle-orm';
 import { createIds, openOverlay, type Overlay, replayOf, touchedBy } from './overlay.ts';
-import { applyAll, cannotApply, closeOverlay, inTurn } from './overlays.ts';
 import { recordingSources } from './recall.ts';
 import { replayCallsOnProposal } from './replay-calls.ts';
 import { lastReviewOf, reviewOf, withoutFindings } from './review.ts';

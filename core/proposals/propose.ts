@@ -1,5 +1,5 @@
 import type { DeployApp } from '#core/deploy/app.ts';
-import type { ProposalsApp } from './overlays.ts';
+import { type ProposalsApp, inTurn, withOverlay } from './overlays.ts';
 import type { Platform } from '#core/platform/platform.ts';
 import { and, eq, gte, lt } from 'drizzle-orm';
 import type { OperationName } from '#core/contract/index.ts';
@@ -22,7 +22,6 @@ import { emitEvent } from '#core/records/events.ts';
 import type { RequestContext, Context, RunOperations } from '#core/context/context.ts';
 import { writeAlone } from '#core/store/journal.ts';
 import { type ProposedOperation, touchedBy } from './overlay.ts';
-import { inTurn, withOverlay } from './overlays.ts';
 import { authorKey, countOpenOf, findProposal, operationsOf, type ProposalRow, sealInput, toStep, updateOpen } from './rows.ts';
 import { looksByItself, wayOf } from '#core/contract/proposal-ways.ts';
 import { summaryOf, titleOf } from './words.ts';

@@ -1,4 +1,4 @@
-import type { ProposalsApp } from './overlays.ts';
+import { type ProposalsApp, applyAll } from './overlays.ts';
 import type { Input } from '#core/contract/index.ts';
 import { subjectOf } from '#core/contract/entities.ts';
 import type { Replay } from '#core/contract/deploy/replay.ts';
@@ -9,7 +9,6 @@ import { replayCallsOn, requireSamples } from '#core/deploy/replay-calls.ts';
 import { readWorkingCopy } from '#core/versions/working-copy.ts';
 import type { Context, RunOperations } from '#core/context/context.ts';
 import { openOverlay } from './overlay.ts';
-import { applyAll } from './overlays.ts';
 import { callOf } from './propose.ts';
 import { findProposal, moved, operationsOf, toStep } from './rows.ts';
 

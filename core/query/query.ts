@@ -6,12 +6,11 @@ import { AppError } from '#core/errors.ts';
 import { createMasker, maskClass, type MaskFor, type Pseudonym } from './masks.ts';
 import type { LimitedResult } from './limits.ts';
 import { cutPage, cutRows, fetchLimits, pageStatements, type Position } from './pages.ts';
-import type { Transformed } from '#core/lib/template/transform.ts';
+import { type Transformed, applyTransform } from '#core/lib/template/transform.ts';
 import { bind } from '#core/lib/sql/bind.ts';
 import type { SqlDialect } from '#core/lib/sql/dialect.ts';
 import { type Paging, pagingOf } from '#core/lib/sql/paging.ts';
 import { parseTemplate } from '#core/lib/template/parse.ts';
-import { applyTransform } from '#core/lib/template/transform.ts';
 import type { CallFacts } from './value-sources.ts';
 import { compileValues, type ResolveValues, transformScope, type ParameterValues } from './values.ts';
 

@@ -1,10 +1,9 @@
 import { and, eq } from 'drizzle-orm';
 import { type EntityKind, ENTITY_KINDS } from '#core/contract/entities.ts';
-import { entityTable } from '#core/store/entity-table.ts';
+import { entityTable, type StoredEntity, type EntityValues } from '#core/store/entity-table.ts';
 import type { Store } from '#core/store/store.ts';
 import type { Schema } from '#core/store/schema.ts';
 import type { Context } from '#core/context/context.ts';
-import type { StoredEntity, EntityValues } from '#core/store/entity-table.ts';
 import type { Restorable } from './restorable.ts';
 
 /** Fields that no two records of a table share; not every table has all of them. */

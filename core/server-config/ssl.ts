@@ -13,8 +13,7 @@ import {
   writeCertificate,
 } from './certificates.ts';
 import { domainsOf } from '#core/settings/public-urls.ts';
-import { readSettings } from '#core/settings/settings.ts';
-import type { Settings } from '#core/settings/settings.ts';
+import { readSettings, type Settings } from '#core/settings/settings.ts';
 
 const DAY_MS = 24 * 3_600_000;
 /** Of a certificate's life: with less left than this it is about to end. */

@@ -1,6 +1,5 @@
 import { asc, gt, lt, max, min, sql } from 'drizzle-orm';
-import type { EntityKind } from '#core/contract/entities.ts';
-import type { LeafKind } from '#core/contract/entities.ts';
+import type { EntityKind, LeafKind } from '#core/contract/entities.ts';
 import { LOCKS } from './locks.ts';
 import type { Db, Store } from './store.ts';
 

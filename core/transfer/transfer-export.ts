@@ -4,18 +4,16 @@ import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
 import { type Export, FORMAT } from '#core/contract/transfer.ts';
 import type { TestOwner } from '#core/contract/definitions/tests.ts';
 import type { Selection } from '#core/contract/definitions/toolsets.ts';
-import { entityTable } from '#core/store/entity-table.ts';
+import { entityTable, type StoredEntity, type EntityValues } from '#core/store/entity-table.ts';
 import type { Context } from '#core/context/context.ts';
 import { createSlices } from '#core/lib/slices.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
 import { isSecretEntry } from '#core/definitions/connection-draft.ts';
 import { toDraft } from '#core/records/versioned.ts';
 import { IN_WRITE_ORDER, type EntityService } from '#core/definitions/entity-services.ts';
-import type { StoredEntity, EntityValues } from '#core/store/entity-table.ts';
 import { isSealed } from '#core/lib/sealed-values.ts';
 import { exportServerConfig } from './transfer-config.ts';
-import { toNamedOwner } from './named-references.ts';
-import { SELECTIONS, toNames } from './named-references.ts';
+import { toNamedOwner, SELECTIONS, toNames } from './named-references.ts';
 
 /** Every record of every noun as it is stored, in one view. */
 export type StoredRecords = ReadonlyMap<EntityService, readonly StoredEntity[]>;

@@ -14,8 +14,7 @@ import { isSealed } from '#core/lib/sealed-values.ts';
 import type { Deletion } from '#core/definitions/removal.ts';
 import type { Deletions } from './transfer-deletes.ts';
 import { type StoredRecords, toItem } from './transfer-export.ts';
-import { NamedSelection, SELECTIONS } from './named-references.ts';
-import { NamedOwner } from './named-references.ts';
+import { NamedSelection, SELECTIONS, NamedOwner } from './named-references.ts';
 
 /** One record of an import that is to be written. */
 export interface Item {

@@ -3,7 +3,7 @@ import { engineOf } from '#core/engines/index.ts';
 import { byPlural, ENTITY_KINDS, subjectOf } from '#core/contract/entities.ts';
 import { type Import, type ImportCounts, type ImportFault, type ImportReport, MOST_FAULTS } from '#core/contract/transfer.ts';
 import { AppError, type ErrorCode } from '#core/errors.ts';
-import type { Handlers } from '#core/context/context.ts';
+import { type Handlers, newId } from '#core/context/context.ts';
 import { collectAfter } from '#core/platform/collect-garbage.ts';
 import { asBatch, type BatchContext } from '#core/records/batch.ts';
 import { fewAtATime } from '#core/lib/few-at-a-time.ts';
@@ -14,14 +14,12 @@ import type { EntityValues } from '#core/store/entity-table.ts';
 import type { ConnectionRow } from '#core/sources/source-pool.ts';
 import { isSealed } from '#core/lib/sealed-values.ts';
 import { AT_ONCE } from '#core/records/versioned.ts';
-import { newId } from '#core/context/context.ts';
 import { configFaults, readServerConfig, refuseImportedSettings } from './transfer-config.ts';
 import { exportAll, readRecords, type StoredRecords } from './transfer-export.ts';
 import { checkUnchanged, type Deletions, toDeletions, withoutDeleted } from './transfer-deletes.ts';
 import { type Item, sortItems, toFaults } from './transfer-items.ts';
 import { checkPlanned } from './transfer-checks.ts';
-import { toOwnerId } from './named-references.ts';
-import { type IdsByName, toIds } from './named-references.ts';
+import { toOwnerId, type IdsByName, toIds } from './named-references.ts';
 import { type CheckedItem, type Noting, type ImportResult, writeItems } from './transfer-write.ts';
 
 /** Faults that the sentence of a refusal names; the others are in its list. */

@@ -6,8 +6,15 @@ import type { Schema } from '#core/store/schema.ts';
 import { branchesIn, listOf, PAGE, readBranches, readTree } from '#core/store/trees.ts';
 import { leavesOf } from '#snapshots/format/order.ts';
 import { parseTree, type Tree } from '#snapshots/format/tree.ts';
-import { hashesOf, pinnedByCandidates } from './stored-snapshots.ts';
-import { contentOf, newBlobs, newestVersion, readSnapshot, type StoredSnapshot } from './stored-snapshots.ts';
+import {
+  hashesOf,
+  pinnedByCandidates,
+  contentOf,
+  newBlobs,
+  newestVersion,
+  readSnapshot,
+  type StoredSnapshot,
+} from './stored-snapshots.ts';
 import { pagesOf } from '#core/lib/slices.ts';
 
 export type CandidateRow = Schema['candidates']['$inferSelect'];

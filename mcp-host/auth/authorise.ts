@@ -1,14 +1,12 @@
 import { NO_TOKEN } from '#core/contract/observe/refusal-sentences.ts';
-import type { LiveToken } from '#core/contract/deploy/control.ts';
-import type { IdentityList } from '#core/contract/deploy/control.ts';
+import type { LiveToken, IdentityList } from '#core/contract/deploy/control.ts';
 import type { Log } from '#core/process/log.ts';
 import { createAddresses } from '#core/edge/requested-address.ts';
 import { refuseRegistration, REGISTER_PATH } from '#core/edge/registration.ts';
 import type { FrozenServer } from '#snapshots/format/format.ts';
 import { createAccessTokens } from './access-tokens.ts';
 import { type Attempts, createAttempts } from './attempts.ts';
-import { createBearer, type TokenUse } from './bearer.ts';
-import { withSideTokens } from './bearer.ts';
+import { createBearer, type TokenUse, withSideTokens } from './bearer.ts';
 import { type Ask, createIntrospection } from './introspection.ts';
 import { createCheck } from './check.ts';
 import { metadataAt, resourceMetadataUrl } from './metadata.ts';

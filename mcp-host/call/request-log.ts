@@ -1,9 +1,8 @@
 import type { CallGroup } from '#core/contract/observe/usage-batch.ts';
-import type { UsageItem } from '#mcp-host/requests/usage-item.ts';
+import type { UsageItem, LoggedFault } from '#mcp-host/requests/usage-item.ts';
 import type { CallContext } from './context.ts';
 import type { CallServices } from './services.ts';
 import { answerTokens } from './answer-tokens.ts';
-import type { LoggedFault } from '#mcp-host/requests/usage-item.ts';
 import { type Logged, noteArguments } from './logged-arguments.ts';
 import { clientOf, durationOf, sessionDigest, traceIdOf } from '#mcp-host/requests/request-record.ts';
 

@@ -1,8 +1,7 @@
 import type { FrozenConnection } from '#snapshots/format/format.ts';
-import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
+import { type ConnectionSettings, toSettings } from '#core/engines/shared/connection-settings.ts';
 import type { Source } from '#core/engines/shared/source.ts';
 import type { QueueGauge } from '#core/contract/observe/usage-batch.ts';
-import { toSettings } from '#core/engines/shared/connection-settings.ts';
 import type { Log } from '#core/process/log.ts';
 import { createQueue, type Queue, type QueueCounters } from './queue.ts';
 

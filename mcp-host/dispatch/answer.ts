@@ -1,8 +1,7 @@
 import { InputRequired } from '#mcp-host/call/confirmation/pending-call.ts';
-import { CallerGone } from '#mcp-host/requests/running-calls.ts';
+import { CallerGone, type RunningCalls } from '#mcp-host/requests/running-calls.ts';
 import type { CallServices } from '#mcp-host/call/services.ts';
 import { createCallContext } from '#mcp-host/call/context.ts';
-import type { RunningCalls } from '#mcp-host/requests/running-calls.ts';
 import { ignoredMeta } from '#mcp-host/call/ignored-arguments.ts';
 import type { ProgressStream } from '#mcp-host/requests/progress-stream.ts';
 import type { Observe, RequestRecord } from '#mcp-host/requests/request-record.ts';

@@ -1,10 +1,8 @@
 import { holderOf } from '#mcp-host/auth/caller.ts';
 import { protocolVersionHeader } from '#core/edge/requests/mcp-request.ts';
-import { drawsViews } from '#mcp-host/protocol/client-capabilities.ts';
+import { drawsViews, opensPages, showsForms } from '#mcp-host/protocol/client-capabilities.ts';
 import type { CancelsElsewhere } from '#mcp-host/requests/cancels-elsewhere.ts';
-import { opensPages, showsForms } from '#mcp-host/protocol/client-capabilities.ts';
-import type { ProgressRequest, ProgressStream } from '#mcp-host/requests/progress-stream.ts';
-import { readsEvents, requestedProgress } from '#mcp-host/requests/progress-stream.ts';
+import { type ProgressRequest, type ProgressStream, readsEvents, requestedProgress } from '#mcp-host/requests/progress-stream.ts';
 import { createRequestRecord, type RequestRecord } from '#mcp-host/requests/request-record.ts';
 import { initializeResult } from '#mcp-host/registry/presentation.ts';
 import type { Viewer } from '#mcp-host/registry/views.ts';
@@ -20,8 +18,13 @@ import {
   LEGACY_VERSIONS,
   type Members,
   resultText,
+  RPC,
+  RpcError,
+  type RpcId,
+  type RpcMessage,
+  sessionNotFound,
+  toMessage,
 } from '#mcp-host/protocol/messages.ts';
-import { RPC, RpcError, type RpcId, type RpcMessage, sessionNotFound, toMessage } from '#mcp-host/protocol/messages.ts';
 import { legacyHandler, modernHandler } from './methods.ts';
 import { streamProgress } from './progress-response.ts';
 import { clientName, type ProtocolVersion, protocolVersionOf } from '#mcp-host/protocol/protocol-version.ts';

@@ -1,5 +1,4 @@
-import type { Peer } from './types.ts';
-import type { BoundServer, ServeOptions } from './types.ts';
+import type { Peer, BoundServer, ServeOptions } from './types.ts';
 
 /** Rejects when the address cannot be had. */
 export async function serve({

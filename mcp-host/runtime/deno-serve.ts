@@ -3,8 +3,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { sendingOf } from './sending.ts';
 import { isHostlessProbe } from '#core/edge/requests/hostless.ts';
 import { hostName } from '#core/edge/origins.ts';
-import type { Peer } from './types.ts';
-import type { BoundServer, ServeOptions } from './types.ts';
+import type { Peer, BoundServer, ServeOptions } from './types.ts';
 
 /** A whole request may take so long to arrive; the host itself waits less for the bodies that it reads. */
 const REQUEST_MS = 120_000;

@@ -10,9 +10,8 @@ import { examineBundle } from '#snapshots/bundle/check.ts';
 import { BUNDLE_TARGETS, type BundleTarget } from '#core/engines/shared/descriptor.ts';
 import { type Bundled, MASK_KEY } from '#snapshots/bundle/format.ts';
 import { freezeBundle, usedConnections } from '#snapshots/bundle/freeze-bundle.ts';
-import { type Command, type Terminal, UsageError } from './command.ts';
+import { type Command, type Terminal, UsageError, writeOut } from './command.ts';
 import { withApp } from './open.ts';
-import { writeOut } from './command.ts';
 
 const NO_SOURCES = 'This executable holds no sources to bundle. Run sluice bundle from the npm package or the repository.';
 const NO_VIEW =

@@ -1,7 +1,6 @@
-import type { ControlPlane } from '#core/control-plane/control-plane.ts';
+import { type ControlPlane, createControlPlane } from '#core/control-plane/control-plane.ts';
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { createControlPlane } from '#core/control-plane/control-plane.ts';
 import { type MigrationState, unfitFor } from '#core/store/migrate.ts';
 import { databaseUrl, openStore, openStoreAsIs } from '#core/store/open.ts';
 import type { Store } from '#core/store/store.ts';

@@ -2,9 +2,8 @@ import { readFile } from 'node:fs/promises';
 import type { RawInput } from '#core/contract/index.ts';
 import { AppError } from '#core/errors.ts';
 import { run } from '#core/control-plane/run.ts';
-import { type Command, UsageError } from './command.ts';
+import { type Command, UsageError, writeOut } from './command.ts';
 import { operatorCall, withApp } from './open.ts';
-import { writeOut } from './command.ts';
 
 export const exportConfiguration: Command = {
   usage: 'export [--out FILE]',

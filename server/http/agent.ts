@@ -10,8 +10,7 @@ import { authenticateBearer, countCalls, requireAgents } from '#core/identity/ag
 import { grantTokens } from '#core/identity/agent-grants.ts';
 import { issuerOf } from '#core/settings/public-urls.ts';
 import { signInRefusal } from '#core/identity/oauth/resources.ts';
-import { guardEnabled } from '#core/settings/settings.ts';
-import { readSettings } from '#core/settings/settings.ts';
+import { guardEnabled, readSettings } from '#core/settings/settings.ts';
 import { recordAgentCall } from '#server/request/bearer.ts';
 import { readJson } from '#server/request/body.ts';
 import type { LiveLogs } from '../hosts/live-logs.ts';

@@ -10,9 +10,8 @@ import { activeSnapshot, readDeployment } from '#core/versions/deployment.ts';
 import { getSealed } from '#core/platform/sealed-kv.ts';
 import { signal } from '#core/platform/signals.ts';
 import { isAgent } from '#server/request/bearer.ts';
-import type { ServerEnv } from '#server/request/server-env.ts';
+import type { ServerEnv, HttpsState } from '#server/request/server-env.ts';
 import { hostOf, spokenScheme } from '#server/request/session.ts';
-import type { HttpsState } from '#server/request/server-env.ts';
 
 /** What decides which part of the front port answers. */
 export interface FrontSettings {

@@ -17,9 +17,8 @@ import { addPlayground } from '../hosts/playground.ts';
 import { addProbes } from './probes.ts';
 import { addAgentProxy, addMcpProxy } from './proxy.ts';
 import { addRoutes, methodsAt } from './routes.ts';
-import type { ServerEnv } from '#server/request/server-env.ts';
+import { type ServerEnv, type HttpsState, NO_HTTPS } from '#server/request/server-env.ts';
 import { addStatic } from './static.ts';
-import { type HttpsState, NO_HTTPS } from '#server/request/server-env.ts';
 
 const UI_POLICY = {
   defaultSrc: ["'self'"],

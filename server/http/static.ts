@@ -2,8 +2,7 @@ import type { Hono } from 'hono';
 import { existsSync, statSync } from 'node:fs';
 import { join, normalize } from 'node:path';
 import { AppError } from '#core/errors.ts';
-import { packageFile } from '#core/process/product.ts';
-import { productFile } from '#core/process/product.ts';
+import { packageFile, productFile } from '#core/process/product.ts';
 import type { ServerEnv } from '#server/request/server-env.ts';
 
 const UI = productFile('ui/dist');

@@ -20,9 +20,8 @@ import {
 } from '#core/server-config/certificates.ts';
 import { domainsOf } from '#core/settings/public-urls.ts';
 import { withTimeout } from '#core/lib/with-timeout.ts';
-import { readSettings } from '#core/settings/settings.ts';
+import { readSettings, type Settings } from '#core/settings/settings.ts';
 import { openDnsCredentials } from '#core/settings/secrets.ts';
-import type { Settings } from '#core/settings/settings.ts';
 import { guardedFetch } from '#core/engines/shared/dial.ts';
 import { orderCertificate, type Issued, type Solver } from './acme.ts';
 import { type Ask, OrderError } from './ask.ts';

@@ -1,6 +1,7 @@
+import type { WithVersions } from '#core/versions/versions.ts';
 import type { WithSources } from '#core/sources/source-pool.ts';
-import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
-import type { WithWorkingCopy } from '#core/versions/working-copy.ts';
+import { type WithSnapshots, textsIn } from '#core/versions/stored-snapshots.ts';
+import { type WithWorkingCopy, type Definition, readDefinitions, readWorkingCopy } from '#core/versions/working-copy.ts';
 import type { Platform } from '#core/platform/platform.ts';
 import { DEFINITION_KINDS, type DefinitionKind } from '#core/contract/entities.ts';
 import type { LintFinding } from '#core/contract/lint.ts';
@@ -18,8 +19,6 @@ import type { Context, Handlers } from '#core/context/context.ts';
 import { createLock, type Lock } from '#core/store/open.ts';
 import type { SelectionRule } from '#snapshots/format/toolsets.ts';
 import { differingIn, type Leaf, type Tree } from '#snapshots/format/tree.ts';
-import { textsIn } from '#core/versions/stored-snapshots.ts';
-import { type Definition, readDefinitions, readWorkingCopy } from '#core/versions/working-copy.ts';
 
 type Texts = (leaves: readonly Leaf[]) => Promise<ReadonlyMap<string, string>>;
 
@@ -69,7 +68,7 @@ export const lintHandlers: Pick<
 const rulesOff = async (app: Platform) => (await readSettings(app)).settings.lint_off;
 
 /** Everything that is found in what the next deploy would serve. */
-async function lintWorkingCopy(app: Platform & WithLint & WithSnapshots & WithWorkingCopy): Promise<readonly LintFinding[]> {
+async function lintWorkingCopy(app: LintApp): Promise<readonly LintFinding[]> {
   const off = await rulesOff(app);
   return inWorkingCopy(app, (index) => {
     if (index.found === null || index.found.off.join() !== off.join()) {
@@ -102,10 +101,7 @@ export async function lintLeaves(
 }
 
 /** What the next deploy would serve. */
-async function inWorkingCopy<T>(
-  app: Platform & WithLint & WithSnapshots & WithWorkingCopy,
-  read: (index: LintIndex) => T,
-): Promise<T> {
+async function inWorkingCopy<T>(app: LintApp, read: (index: LintIndex) => T): Promise<T> {
   const { view } = await readWorkingCopy(app);
   return inTree(app, view.frozen().tree, textsIn(app, view.textOf), read);
 }
@@ -171,17 +167,12 @@ async function moveTo(index: LintIndex, tree: Tree, read: ReadonlyMap<string, Fa
 }
 
 /** The tools that the next deploy would serve, by how well they fit a question; null: there is no such toolset. */
-export const rankTools = (
-  app: Platform & WithLint & WithSnapshots & WithWorkingCopy,
-  question: string,
-  toolset?: string,
-): Promise<readonly Ranked<Facts>[] | null> => inWorkingCopy(app, ({ together }) => together.rankTools(question, toolset));
+export const rankTools = (app: LintApp, question: string, toolset?: string): Promise<readonly Ranked<Facts>[] | null> =>
+  inWorkingCopy(app, ({ together }) => together.rankTools(question, toolset));
 
 /** The words by which models choose the tools of these names. */
-export const termsOfTools = (
-  app: Platform & WithLint & WithSnapshots & WithWorkingCopy,
-  names: readonly string[],
-): Promise<ReadonlyMap<string, Terms>> => inWorkingCopy(app, ({ together }) => together.termsOf(names));
+export const termsOfTools = (app: LintApp, names: readonly string[]): Promise<ReadonlyMap<string, Terms>> =>
+  inWorkingCopy(app, ({ together }) => together.termsOf(names));
 
 /** What is found in a draft that may replace a stored definition of its id. */
 export async function lintDraft(
@@ -194,7 +185,7 @@ export async function lintDraft(
 }
 
 /** @param owner such as `tool:<id>`. */
-async function lintOwner(app: Platform & WithLint & WithSnapshots & WithWorkingCopy, owner: string): Promise<LintFinding[]> {
+async function lintOwner(app: LintApp, owner: string): Promise<LintFinding[]> {
   const [kind, id] = owner.split(':') as [DefinitionKind, string];
   const found = await lintStored(app, kind, [id]);
   if (found.size === 0) throw new AppError('not_found', `There is no ${kind} with this id.`);
@@ -203,7 +194,7 @@ async function lintOwner(app: Platform & WithLint & WithSnapshots & WithWorkingC
 
 /** What is found in some stored definitions, with every fix, by id. */
 export async function lintStored(
-  app: Platform & WithLint & WithSnapshots & WithWorkingCopy,
+  app: LintApp,
   kind: DefinitionKind,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, LintFinding[]>> {
@@ -229,5 +220,8 @@ function lintOne(
 export interface WithLint {
   readonly lint: LintIndex;
 }
+
+/** What lint works with. */
+export type LintApp = Platform & WithLint & WithVersions;
 
 export const createLint = (): WithLint => ({ lint: createLintIndex() });

@@ -1,15 +1,12 @@
 import { AppError, invalidField } from '#core/errors.ts';
-import { withAuthor } from '#core/records/versioned.ts';
+import { withAuthor, changesAny, checkVersion, StaleVersion, toDraft } from '#core/records/versioned.ts';
 import type { Context, Handlers } from '#core/context/context.ts';
-import { entityTable } from '#core/store/entity-table.ts';
+import { entityTable, type StoredEntity, type EntityValues } from '#core/store/entity-table.ts';
 import { writeAlone } from '#core/store/journal.ts';
 import { fewAtATime } from '#core/lib/few-at-a-time.ts';
 import { recordBlocked } from '#core/records/blocked.ts';
 import { type EntityService, ENTITY_SERVICES } from '#core/definitions/entity-services.ts';
-import type { StoredEntity, EntityValues } from '#core/store/entity-table.ts';
-import { changesAny } from '#core/records/versioned.ts';
 import { storeCompiled } from '#core/sources/statements.ts';
-import { checkVersion, StaleVersion, toDraft } from '#core/records/versioned.ts';
 
 export const bulkHandlers: Pick<Handlers, 'definitions.update' | 'definitions.tags'> = {
   'definitions.update': async (context, { kind, items }) => {

@@ -9,8 +9,7 @@ import { withReads } from '#core/lib/sql/reads.ts';
 import type { Handlers } from '#core/context/context.ts';
 import { withTimeout } from '#core/lib/with-timeout.ts';
 import { describeNow } from '#core/sources/statements.ts';
-import { boundStatement } from './bound.ts';
-import { withinPreview } from './bound.ts';
+import { boundStatement, withinPreview } from './bound.ts';
 
 const LIMITS = { mode: 'read', max_rows: 2_000, max_bytes: 4 * 1024 * 1024 } as const;
 /** A plan that came in time is answered, with the sizes of its tables or without. */

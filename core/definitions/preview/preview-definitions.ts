@@ -1,5 +1,5 @@
 import type { WithSources } from '#core/sources/source-pool.ts';
-import type { WithLint } from '#core/definitions/lint/lint-index.ts';
+import { type WithLint, lintDraft } from '#core/definitions/lint/lint-index.ts';
 import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
 import type { WithWorkingCopy } from '#core/versions/working-copy.ts';
 import * as v from 'valibot';
@@ -12,7 +12,6 @@ import { parseTemplate } from '#core/lib/template/parse.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/context/context.ts';
 import { freezePrompt, resourceListing, toolListing } from '#snapshots/freeze/entities.ts';
-import { lintDraft } from '#core/definitions/lint/lint-index.ts';
 import { ofPromptDraft, ofResourceDraft, ofToolDraft } from '../lint/subject.ts';
 import { readServerConfig } from '#core/settings/settings.ts';
 import { findingsOf, type guardDraft } from '#core/records/prompt-guard.ts';

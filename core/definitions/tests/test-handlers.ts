@@ -1,13 +1,11 @@
 import type { WithSources } from '#core/sources/source-pool.ts';
-import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
+import { type WithSnapshots, readSnapshot, type StoredSnapshot, textsOf } from '#core/versions/stored-snapshots.ts';
 import type { WithTestRuns } from '#core/definitions/tests/run-tests.ts';
-import type { WithWorkingCopy } from '#core/versions/working-copy.ts';
+import { type WithWorkingCopy, readWorkingCopy } from '#core/versions/working-copy.ts';
 import type { Platform } from '#core/platform/platform.ts';
 import { and, eq, inArray } from 'drizzle-orm';
 import { type Against, type TestResult } from '#core/contract/definitions/tests.ts';
 import { activeSnapshot } from '#core/versions/deployment.ts';
-import { readSnapshot, type StoredSnapshot, textsOf } from '#core/versions/stored-snapshots.ts';
-import { readWorkingCopy } from '#core/versions/working-copy.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import { inShare } from '#core/platform/in-share.ts';
 import type { Handlers } from '#core/context/context.ts';

@@ -1,6 +1,5 @@
-import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithSources, ConnectionRow } from '#core/sources/source-pool.ts';
 import type { Drifted } from '#core/contract/deploy/drift.ts';
-import type { ConnectionRow } from '#core/sources/source-pool.ts';
 import { describeWhole, readCompiled, schemaMark } from '#core/sources/statements.ts';
 import type { Description } from '#core/engines/shared/source.ts';
 import { AppError } from '#core/errors.ts';

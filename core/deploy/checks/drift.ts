@@ -1,5 +1,5 @@
 import type { WithSources } from '#core/sources/source-pool.ts';
-import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
+import { type WithSnapshots, readSnapshot, textsOf } from '#core/versions/stored-snapshots.ts';
 import type { Platform } from '#core/platform/platform.ts';
 import type { WithAskedStatements } from '#core/deploy/checks/describe-again.ts';
 import { sql } from 'drizzle-orm';
@@ -13,7 +13,6 @@ import type { Handlers } from '#core/context/context.ts';
 import { readMeta, writeMeta } from '#core/store/meta.ts';
 import type { Db } from '#core/store/store.ts';
 import { readDeployment } from '#core/versions/deployment.ts';
-import { readSnapshot, textsOf } from '#core/versions/stored-snapshots.ts';
 import { type VerifiedStatements, driftOf } from './describe-again.ts';
 
 /** The row of `meta` that says what was found last. */

@@ -1,7 +1,6 @@
-import type { Lexeme } from '#core/lib/sql/tokenize.ts';
+import { type Lexeme, KEYWORDS } from '#core/lib/sql/tokenize.ts';
 import { denials, type TokenRules, words } from '#core/lib/sql/rules.ts';
 import { tablePlaces } from '#core/lib/sql/table-positions.ts';
-import { KEYWORDS } from '#core/lib/sql/tokenize.ts';
 
 const WRITES = 'ClickHouse connections are read-only; write to the tables with another program.';
 const SESSION = 'Settings of the session and of the server are not allowed in a tool.';

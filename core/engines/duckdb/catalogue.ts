@@ -1,6 +1,5 @@
 import type { ColumnUses, Table, TableColumn } from '#core/contract/definitions/schema.ts';
-import { parameterTypes } from '../shared/choices.ts';
-import { checksOf, choicesOf, choicesOfType } from '../shared/choices.ts';
+import { parameterTypes, checksOf, choicesOf, choicesOfType } from '../shared/choices.ts';
 import { containsPattern, noTable, pageOf, textOf } from '../shared/rows.ts';
 import type { BoundType, Json, Row } from '#core/lib/sql/result.ts';
 import type { Source, TableFilter } from '#core/engines/shared/source.ts';

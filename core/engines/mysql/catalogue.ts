@@ -1,6 +1,5 @@
 import type { ColumnUses, Table, TableColumn } from '#core/contract/definitions/schema.ts';
-import { parameterTypes } from '../shared/choices.ts';
-import { choicesOf, choicesOfType } from '../shared/choices.ts';
+import { parameterTypes, choicesOf, choicesOfType } from '../shared/choices.ts';
 import { textOf } from '../shared/rows.ts';
 import type { Row } from '#core/lib/sql/result.ts';
 

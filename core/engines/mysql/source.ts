@@ -15,8 +15,7 @@ import {
 import { isMisfit, isReadOnlyRefusal } from './errors.ts';
 import { createMysqlRunner } from './run.ts';
 import { dialectNamed } from './dialects.ts';
-import type { MysqlServer } from './session.ts';
-import type { MysqlDescription, MysqlSession } from './session.ts';
+import type { MysqlServer, MysqlDescription, MysqlSession } from './session.ts';
 import { typedColumns, typedTexts } from './sql/stand-ins.ts';
 import { MYSQL_UNTRUSTED, type MysqlUntrusted, namesMysqlUntrusted } from './untrusted.ts';
 import { containsPattern, noTable, OWN_LIMITS, textOf } from '../shared/rows.ts';

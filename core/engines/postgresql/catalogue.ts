@@ -2,8 +2,7 @@ import type { ColumnUses, Table, TableColumn } from '#core/contract/definitions/
 import type { BoundType, Json, Row } from '#core/lib/sql/result.ts';
 import type { TableFilter } from '#core/engines/shared/source.ts';
 import { regexContaining } from '#core/lib/text/letter-case.ts';
-import { NO_USES, parameterTypes } from '../shared/choices.ts';
-import { choicesOf } from '../shared/choices.ts';
+import { NO_USES, parameterTypes, choicesOf } from '../shared/choices.ts';
 import { textOf } from '../shared/rows.ts';
 
 /** One of our own questions to the catalogue: bound values only. */

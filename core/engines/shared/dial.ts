@@ -2,10 +2,9 @@ import { lookup } from 'node:dns/promises';
 import net from 'node:net';
 import { AppError } from '#core/errors.ts';
 import { untilAborted } from './deadline.ts';
-import type { DialledFetch, DialledInit } from './network.ts';
+import { type DialledFetch, type DialledInit, badHost, isHost, malformed } from './network.ts';
 import type { DialPolicy } from './source.ts';
 import { canonicalAddress, classifyAddress } from './addresses.ts';
-import { badHost, isHost, malformed } from './network.ts';
 
 export interface ResolvedAddress {
   readonly address: string;

@@ -1,7 +1,6 @@
 import type { ColumnUses, Table, TableColumn } from '#core/contract/definitions/schema.ts';
 import { globContaining } from '#core/lib/text/letter-case.ts';
-import { parameterTypes } from '../shared/choices.ts';
-import { checksOf, choicesOf } from '../shared/choices.ts';
+import { parameterTypes, checksOf, choicesOf } from '../shared/choices.ts';
 import { noTable, pageOf, textOf } from '../shared/rows.ts';
 import type { Row } from '#core/lib/sql/result.ts';
 import type { Source, TableFilter } from '#core/engines/shared/source.ts';

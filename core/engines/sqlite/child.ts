@@ -1,6 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import type { SqliteEngine } from './engine.ts';
-import { openSqliteEngine } from './engine.ts';
+import { type SqliteEngine, openSqliteEngine } from './engine.ts';
 import type { SqliteAnswer, SqliteQuestion } from './messages.ts';
 
 /**

@@ -5,11 +5,10 @@ import type { JWK } from 'jose';
 import { afterCommit } from '#core/platform/after-commit.ts';
 import { runEvery } from '#core/platform/run-every.ts';
 import { signal } from '#core/platform/signals.ts';
-import type { HostEvent } from '#core/contract/deploy/control.ts';
+import type { HostEvent, EndedGrant, IdentityList } from '#core/contract/deploy/control.ts';
 import { raiseRevision, readRevision } from '#core/hosts/list-revisions.ts';
 import { listName, CONFIRM_TIMEOUT_MS } from '#core/hosts/confirmed-lists.ts';
 import type { Db } from '#core/store/store.ts';
-import type { EndedGrant, IdentityList } from '#core/contract/deploy/control.ts';
 import { LONGEST_TOKEN_MS } from '#core/edge/identity.ts';
 import { issuerOf } from '#core/settings/public-urls.ts';
 

@@ -1,11 +1,10 @@
 import type { Platform } from '#core/platform/platform.ts';
 import { readSettings } from '#core/settings/settings.ts';
-import { mcpUrl } from '#core/settings/public-urls.ts';
+import { mcpUrl, issuerOf } from '#core/settings/public-urls.ts';
 import { createAddresses, withoutEndSlashes } from '#core/edge/requested-address.ts';
 import { endpointOf, SSE_PATH } from '#core/edge/mcp-endpoint.ts';
 import { acceptedHostNames, ownPorts } from '#core/edge/accepted-names.ts';
 import { isLoopbackName } from '#core/edge/origins.ts';
-import { issuerOf } from '#core/settings/public-urls.ts';
 
 /** What a token is for: one address, as the client asked for it. */
 export interface Resource {

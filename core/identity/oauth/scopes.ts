@@ -1,12 +1,10 @@
 import type { Platform } from '#core/platform/platform.ts';
-import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
-import type { Scope } from '#core/contract/operation.ts';
+import { type WithSnapshots, contentOf } from '#core/versions/stored-snapshots.ts';
+import type { Scope, Operation } from '#core/contract/operation.ts';
 import type { OauthScope } from '#core/contract/identity/oauth.ts';
 import { EVERYTHING } from '#core/edge/identity.ts';
 import { operations } from '#core/contract/index.ts';
-import type { Operation } from '#core/contract/operation.ts';
 import { activeSnapshot } from '#core/versions/deployment.ts';
-import { contentOf } from '#core/versions/stored-snapshots.ts';
 import { leavesOf } from '#snapshots/format/order.ts';
 import { holdsOf, isOpenTo, ofTool } from '#snapshots/format/toolsets.ts';
 import type { Person } from './people.ts';

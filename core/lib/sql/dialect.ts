@@ -1,9 +1,8 @@
-import type { Lexeme } from './tokenize.ts';
+import type { Lexeme, Scanner } from './tokenize.ts';
 import type { BoundType, Json } from './result.ts';
 import type { PageRules } from './page-keys.ts';
 import type { TokenRules, Verdict } from './rules.ts';
 import type { LimitPlace } from './statement.ts';
-import type { Scanner } from './tokenize.ts';
 
 /** A grammar of statements: everything in which reading, binding and judging them differs. */
 export interface SqlDialect {

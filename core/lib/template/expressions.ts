@@ -2,12 +2,11 @@ import { AppError } from '#core/errors.ts';
 import { ARITHMETIC, COMPARISONS } from './numbers/arithmetic.ts';
 import type { Expression } from './ast.ts';
 import { comparison, fold, junction, slice, type Value } from './closures.ts';
-import type { Compiler } from './variables.ts';
+import type { Compiler, Scope } from './variables.ts';
 import { FILTERS, METHODS } from './filters/filters.ts';
 import { FUNCTIONS } from './functions.ts';
 import { TESTS } from './tests.ts';
 import { contains, data, emptyDict, get, isDenied, isNone, isTruthy, numberOf, put, textOf } from './values.ts';
-import type { Scope } from './variables.ts';
 
 type Expressions = {
   readonly [Type in Expression['type']]: (node: Expression & { readonly type: Type }, scope: Scope, compiler: Compiler) => Value;

@@ -1,9 +1,8 @@
 import type { Statement } from './ast.ts';
 import type { Action, Run } from './closures.ts';
-import type { Compiler } from './variables.ts';
+import { type Compiler, type Scope, UNSET } from './variables.ts';
 import { type Dict, data, entriesOf, isMapping, isTruthy, itemsOf } from './values.ts';
 import { fault } from './budget.ts';
-import { type Scope, UNSET } from './variables.ts';
 
 type For = Extract<Statement, { type: 'for' }>;
 

@@ -1,9 +1,8 @@
 import type { WithSources } from '#core/sources/source-pool.ts';
-import type { WithLint } from '#core/definitions/lint/lint-index.ts';
+import { type WithLint, rankTools } from '#core/definitions/lint/lint-index.ts';
 import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
 import type { WithWorkingCopy } from '#core/versions/working-copy.ts';
-import type { InsightsApp } from './insight.ts';
-import { rankTools } from '#core/definitions/lint/lint-index.ts';
+import { type InsightsApp, toInsight, type InsightDraft, type InsightRule } from './insight.ts';
 import { invalidField } from '#core/errors.ts';
 import type { Handlers } from '#core/context/context.ts';
 import type { ToolOverlap, Insight } from '#core/contract/observe/insights.ts';
@@ -11,7 +10,6 @@ import type { Facts } from '#core/definitions/lint/facts.ts';
 import type { Ranked } from '#core/lib/search/ranking.ts';
 import { INSIGHT_RULE_NAMES } from '#core/contract/observe/insight-rules.ts';
 import { RULES } from './index.ts';
-import { toInsight, type InsightDraft, type InsightRule } from './insight.ts';
 import { observe, hasPassed, type Observed } from './observed.ts';
 
 /** Of the best score: a tool above it may well be chosen in the place of the best one. */

@@ -1,8 +1,7 @@
 import type { Platform } from '#core/platform/platform.ts';
-import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
+import { type WithSnapshots, newestVersion, readSnapshot } from '#core/versions/stored-snapshots.ts';
 import { eq, inArray } from 'drizzle-orm';
 import { readDeployment } from '#core/versions/deployment.ts';
-import { newestVersion, readSnapshot } from '#core/versions/stored-snapshots.ts';
 import { pagesOf } from '#core/lib/slices.ts';
 import { PAGE } from '#core/store/trees.ts';
 import { leavesOf } from '#snapshots/format/order.ts';

@@ -1,10 +1,9 @@
 import type { RedisLimits } from '#core/cluster/redis-limits.ts';
 import { createAnswersElsewhere } from './answers-elsewhere.ts';
-import { ANSWER_MS, type Confirmations } from './pending-call.ts';
+import { ANSWER_MS, type Confirmations, createSealedState } from './pending-call.ts';
 import { createDecisions } from './decisions.ts';
 import { createOneUse } from './one-use.ts';
 import { createPageAddresses } from './page-address.ts';
-import { createSealedState } from './pending-call.ts';
 
 /** Clocks of hosts may differ by so much. */
 const SKEW_MS = 60_000;

@@ -1,7 +1,6 @@
 import { renderMessages } from '#core/lib/template/evaluate.ts';
 import { parseTemplate } from '#core/lib/template/parse.ts';
-import { applyTransform, type TransformInput } from '#core/lib/template/transform.ts';
-import type { Transformed } from '#core/lib/template/transform.ts';
+import { applyTransform, type TransformInput, type Transformed } from '#core/lib/template/transform.ts';
 import type { Prompt } from './definitions.ts';
 
 /** What a transform template makes of the rows: JSON when its output is JSON, else text. */

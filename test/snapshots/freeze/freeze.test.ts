@@ -9,8 +9,12 @@ import {
   currentArtifact,
   describeCompiled,
 } from '#snapshots/freeze/compile.ts';
-import type { ConnectionDefinition, ResourceDefinition, ToolDefinition } from '#snapshots/freeze/entities.ts';
-import { resourceDefinition } from '#snapshots/freeze/entities.ts';
+import {
+  type ConnectionDefinition,
+  type ResourceDefinition,
+  type ToolDefinition,
+  resourceDefinition,
+} from '#snapshots/freeze/entities.ts';
 import { type Configuration, createFrozenState, freeze, MOST_TOOLS } from '#snapshots/freeze/freeze.ts';
 import { toBlobs, toTree } from '#snapshots/format/tree.ts';
 

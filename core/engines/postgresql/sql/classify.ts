@@ -1,4 +1,4 @@
-import type { Verdict } from '#core/lib/sql/rules.ts';
+import { type Verdict, lastingUse, words } from '#core/lib/sql/rules.ts';
 import {
   FORBIDDEN_FUNCTIONS,
   FORBIDDEN_NODES,
@@ -10,7 +10,6 @@ import {
   UNSETTLED_FUNCTIONS,
   WRITING_FUNCTIONS,
 } from './rules.ts';
-import { lastingUse, words } from '#core/lib/sql/rules.ts';
 
 type Tree = Readonly<Record<string, unknown>>;
 

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import { LINT_RULES, type LintRule } from '#core/contract/settings/lint-rules.ts';
-import { type Facts, factsOf } from '#core/definitions/lint/facts.ts';
+import { type Facts, factsOf, stemOf } from '#core/definitions/lint/facts.ts';
 import { createDefinitionSet } from '#core/definitions/lint/definition-set.ts';
-import { stemOf } from '#core/definitions/lint/facts.ts';
 import { ofPromptDraft, ofToolDraft, type Subject } from '#core/definitions/lint/subject.ts';
 
 const DESCRIPTION = 'Orders of one customer, newest first, with totals in euros.';

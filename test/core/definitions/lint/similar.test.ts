@@ -1,6 +1,5 @@
 import { expect, test } from 'bun:test';
-import { createSimilarityIndex, type Similar } from '#core/definitions/lint/likeness.ts';
-import { SIMILAR_FROM, gramsOf } from '#core/definitions/lint/likeness.ts';
+import { createSimilarityIndex, type Similar, SIMILAR_FROM, gramsOf } from '#core/definitions/lint/likeness.ts';
 import { fc } from '#test/support/chance.ts';
 import { processorMs } from '#test/support/processor-time.ts';
 

@@ -1,6 +1,5 @@
 import * as Listbox from '@kobalte/core/listbox';
-import type { ComponentProps } from 'solid-js';
-import { Show } from 'solid-js';
+import { type ComponentProps, Show } from 'solid-js';
 import { Icon } from '#ui/src/components/icon.tsx';
 
 export interface Option<V extends string = string> {

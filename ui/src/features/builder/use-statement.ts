@@ -2,7 +2,7 @@ import { createEffect, createMemo, createSignal, on, onCleanup, untrack } from '
 import type { Connection } from '#core/contract/definitions/connections.ts';
 import type { RawInput } from '#core/contract/index.ts';
 import type { Mask } from '#core/contract/definitions/masks.ts';
-import { isFilled } from './parameters/parameters.ts';
+import { isFilled, followParameters, trimmed } from './parameters/parameters.ts';
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import type { Preview, Suggestion } from '#core/contract/definitions/preview.ts';
 import type { Fault, Language } from '#ui/src/components/editor/code-editor.tsx';
@@ -12,7 +12,6 @@ import { type Catalog, createCatalog } from './sql/completion.ts';
 import { namesOfStatement } from './drafts.ts';
 import { keepPreview, takePreview } from './kept-preview.ts';
 import { formatSql, type Formatter, loadFormatter } from './sql/format.ts';
-import { followParameters, trimmed } from './parameters/parameters.ts';
 import { createRunner } from '#ui/src/features/run/runner.ts';
 import { dialectOf, eachOnce, scanSql, sqlFaults } from './sql/scan.ts';
 import { endOfWord, placeInText } from './sql/template.ts';

@@ -1,6 +1,5 @@
 import { createSignal, Show } from 'solid-js';
-import type { Candidate } from '#core/contract/deploy/candidates.ts';
-import { MOST_CANDIDATES } from '#core/contract/deploy/candidates.ts';
+import { type Candidate, MOST_CANDIDATES } from '#core/contract/deploy/candidates.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { Menu } from '#ui/src/components/menu.tsx';
