@@ -4,9 +4,9 @@ import { hostName, isHostAllowed, isOriginAllowed, isSameOrigin, originRefusal }
 import type { ServerLink } from './server-link.ts';
 
 /**
- * Who may come in on the agent's own port (contract section 0): the Host header names us, the Origin is absent, our own or in
- * `cors_origins`. Only a request that needs the configuration has the server asked for it.
- * @param host that the client asked for.
+ * Checks a request on the agent's port: the Host header must name this server, and the Origin must be absent, match the host, or
+ * be in `cors_origins`. The configuration is requested from the server only when it is needed.
+ * @param host the host that the client requested.
  * @returns the origin of a foreign page that may read the answer.
  */
 export async function enter(

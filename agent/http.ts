@@ -2,7 +2,7 @@ import { LONGEST_ACCESS_TOKEN } from '#core/edge/identity.ts';
 import { readText } from '#core/edge/body.ts';
 import type { Network } from '#core/process/env/settings.ts';
 import { AppError } from '#core/errors.ts';
-import type { Log } from '#core/process/log.ts';
+import { type Log, traceOf } from '#core/process/log.ts';
 import { requestedHost, requestedOrigin, createAddresses } from '#core/edge/requested-address.ts';
 import { clientAddress, forwardedScheme } from '#core/edge/client-address.ts';
 import { preflight, setCors } from '#core/edge/cors.ts';
@@ -14,7 +14,7 @@ import { enter } from './entrance.ts';
 import {
   answerAuthorize,
   answerToken,
-  ASKED_SCOPES,
+  DEFAULT_SCOPES,
   isMetadataPath,
   MCP_PATHS,
   metadataDocuments,
@@ -29,19 +29,19 @@ export interface AgentOptions {
   readonly service_token: string;
   /** Proxies in front of this port. */
   readonly trusted_proxies: readonly Network[];
-  /** The front port as clients see it; null: they see what they ask for. */
+  /** URL of the front port for clients. Null: the address that each client requested. */
   readonly public_url: string | null;
-  /** The front port on this machine. */
+  /** URL of the front port on this machine. */
   readonly local_url: string;
   readonly allowed_hosts: ReadonlySet<string>;
-  /** At which clients on this machine reach it. */
-  readonly own_ports: ReadonlySet<number>;
+  /** Ports through which clients on this machine can reach the agent. */
+  readonly local_ports: ReadonlySet<number>;
   readonly log: Log;
   /** Counts over all calls. */
   readonly tally: Tally;
 }
 
-/** Who asks, and at which origin. */
+/** The client of a request, and the origin that it requested. */
 interface Client {
   readonly client_address: string | null;
   readonly request_id: string;
@@ -51,21 +51,24 @@ interface Client {
 /** @param address of the socket. */
 export type AgentFetch = (request: Request, address: string | null) => Promise<Response>;
 
-/** Contract section 13. */
+export const INTERNAL = 'Something went wrong in the agent endpoint. See its log.';
+
 const BODY = { max_bytes: 4 * 1024 * 1024, within_ms: 30_000 };
 
-/** Everything that the agent endpoint answers. It keeps nothing between two requests. */
+/** Answers all requests of the agent endpoint. It stores nothing between two requests. */
 export function createAgent(options: AgentOptions): AgentFetch {
-  const { public_url, local_url, allowed_hosts, own_ports, log } = options;
+  const { public_url, local_url, allowed_hosts, local_ports, log } = options;
   const link = createServerLink(options);
   const mcp = createMcp(link, log, options.tally);
-  /** Base of the address that a client asked for, when its name is ours. */
-  const askedUrl = async (origin: string | null): Promise<string> => {
+  /** Base URL that a client requested, if its host is a name of this server. */
+  const requestedUrl = async (origin: string | null): Promise<string> => {
     const { domains } = await link.settings().catch(() => ({ domains: [] }));
     const public_urls = public_url === null ? [] : [public_url];
     const names = new Set([...allowed_hosts, ...domains]);
     const otherwise = () => public_url ?? local_url;
-    return createAddresses({ path: '', public_urls, names: () => names, own_ports: () => own_ports, otherwise }).at(origin);
+    return createAddresses({ path: '', public_urls, names: () => names, installation_ports: () => local_ports, otherwise }).at(
+      origin,
+    );
   };
   const answer = async (request: Request, client: Client): Promise<Response> => {
     const { client_address, request_id } = client;
@@ -73,9 +76,9 @@ export function createAgent(options: AgentOptions): AgentFetch {
     const path = pathname.length > 1 ? pathname.replace(/\/$/, '') : pathname;
     if (path === '/agent-mcp/health') return Response.json({ status: 'ok', version: PRODUCT_VERSION });
     if (isMetadataPath(path)) {
-      const asked_url = await askedUrl(client.origin);
+      const requested_url = await requestedUrl(client.origin);
       const { issuer } = await link.settings();
-      const document = metadataDocuments(asked_url, public_url ?? asked_url, issuer).get(path);
+      const document = metadataDocuments(requested_url, public_url ?? requested_url, issuer).get(path);
       if (document !== undefined) return Response.json(document, { headers: { 'cache-control': 'public, max-age=300' } });
     }
     if (path === REGISTER_PATH && request.method === 'POST') return refuseRegistration();
@@ -83,7 +86,7 @@ export function createAgent(options: AgentOptions): AgentFetch {
     if (path === '/agent-mcp/oauth/authorize') return answerAuthorize();
     if (!MCP_PATHS.includes(path)) throw new AppError('not_found', 'There is nothing at this address. MCP is at /agent-mcp/mcp.');
     const caller: Caller = { token: bearerOf(request), client_address, request_id };
-    // Nobody's body is read before it is clear that somebody may send it.
+    // The caller is authorised before the body is read.
     const { id, name, scopes } = await link.authorize(caller, []);
     const body = request.method === 'POST' ? await readBody(request) : undefined;
     const calls = toolsCalledBy(body);
@@ -91,7 +94,7 @@ export function createAgent(options: AgentOptions): AgentFetch {
     return mcp(withOneVersion(request), body, caller, { id, name, scopes });
   };
   const answerAny = async (request: Request, address: string | null, request_id: string): Promise<Response> => {
-    // The server passes on what it has let in.
+    // The front port forwards only requests that it has accepted.
     const proxied = isOurs(request.headers, options.service_token);
     const client_address = proxied
       ? request.headers.get('x-client-address')
@@ -108,7 +111,7 @@ export function createAgent(options: AgentOptions): AgentFetch {
         ? preflight(request.headers.get('access-control-request-headers'))
         : await answer(request, { client_address, request_id, origin });
     } catch (error) {
-      response = await toFault(error, request, () => askedUrl(origin), log);
+      response = await toFault(error, request, () => requestedUrl(origin), log);
     }
     response.headers.set('x-request-id', request_id);
     if (page !== null) setCors(response.headers, page);
@@ -139,7 +142,7 @@ async function readBody(request: Request): Promise<unknown> {
   }
 }
 
-/** Names of the tools that a body calls: each counts in the caller's rate. */
+/** Names of the tools that a request calls. Each counts towards the caller's rate limit. */
 function toolsCalledBy(body: unknown): string[] {
   const messages = (Array.isArray(body) ? body : [body]) as ({ method?: unknown; params?: { name?: unknown } } | null)[];
   if (messages.length > 50) throw new AppError('bad_request', 'Send one message per request.');
@@ -150,12 +153,9 @@ function toolsCalledBy(body: unknown): string[] {
   });
 }
 
-async function toFault(error: unknown, request: Request, askedUrl: () => Promise<string>, log: Log): Promise<Response> {
-  const fault =
-    error instanceof AppError ? error : new AppError('internal', 'Something went wrong in the agent endpoint. See its log.');
-  if (!(error instanceof AppError)) {
-    log.error('request failed', { reason: error instanceof Error ? (error.stack ?? error.message) : 'unknown' });
-  }
+async function toFault(error: unknown, request: Request, requestedUrl: () => Promise<string>, log: Log): Promise<Response> {
+  const fault = error instanceof AppError ? error : new AppError('internal', INTERNAL);
+  if (!(error instanceof AppError)) log.error('request failed', { reason: traceOf(error) });
   const headers = new Headers();
   if (fault.retry_after !== undefined) headers.set('retry-after', String(fault.retry_after));
   if (fault.status === 401) {
@@ -163,8 +163,8 @@ async function toFault(error: unknown, request: Request, askedUrl: () => Promise
     const shown = MCP_PATHS.includes(path) ? path : '/agent-mcp';
     // RFC 6750 section 3.1: no error code for a request without any credential.
     const invalid = request.headers.has('authorization') ? ', error="invalid_token"' : '';
-    const metadata = metadataUrl(await askedUrl(), shown);
-    headers.set('www-authenticate', `Bearer resource_metadata="${metadata}", scope="${ASKED_SCOPES.join(' ')}"${invalid}`);
+    const metadata = metadataUrl(await requestedUrl(), shown);
+    headers.set('www-authenticate', `Bearer resource_metadata="${metadata}", scope="${DEFAULT_SCOPES.join(' ')}"${invalid}`);
   }
   return Response.json({ detail: fault.detail }, { status: fault.status, headers });
 }

@@ -6,7 +6,10 @@ import type { ServerLink } from './server-link.ts';
 const CAPACITY = 500;
 const SEND_EVERY_MS = 1_000;
 
-/** The program's own log lines go to the server's live log; while the server is away the newest are kept. Ends with `stop`. */
+/**
+ * Sends the log lines of this program to the live log of the server. While it is unreachable, the newest are buffered. `stop`
+ * ends it.
+ */
 export function sendLines(log: Log, link: Pick<ServerLink, 'lines'>, every_ms = SEND_EVERY_MS): { stop(): Promise<void> } {
   let waiting: AgentLine[] = [];
   let sending: Promise<void> | null = null;
@@ -17,9 +20,9 @@ export function sendLines(log: Log, link: Pick<ServerLink, 'lines'>, every_ms = 
   const send = async (): Promise<void> => {
     const taken = waiting;
     waiting = [];
-    // A line about a failure to send lines would be one more to send.
+    // Failures are not logged, because each log line would have to be sent too.
     await link.lines(taken).catch((error: unknown) => {
-      // What the server refuses it would refuse again.
+      // The server would refuse the same lines again.
       if (error instanceof AppError && error.status < 500) return;
       waiting = [...taken, ...waiting].slice(-CAPACITY);
     });

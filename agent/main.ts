@@ -1,13 +1,14 @@
 import { withDevSecrets } from '#core/edge/dev-secrets.ts';
-import { EnvError, parseEnv, processEnvironment } from '#core/process/env.ts';
+import { parseEnv, processEnvironment } from '#core/process/env.ts';
 import { createLog, logUnhandled, toStream } from '#core/process/log.ts';
 import { onStop } from '#core/process/product.ts';
+import { printStartError } from '#core/process/start-error.ts';
 import { startAgent } from './start.ts';
 
 try {
   main();
 } catch (error) {
-  process.stderr.write(`${error instanceof EnvError ? error.message : `The agent cannot start: ${String(error)}`}\n`);
+  printStartError('agent', error);
   process.exit(1);
 }
 
@@ -20,7 +21,7 @@ function main(): void {
     await agent.stop();
   });
   const agent = startAgent(env, log, ending);
-  // They reach the server's live log too.
+  // Logged after `startAgent`, so that the server's live log shows the warnings too.
   for (const warning of warnings) log.warning(warning);
   log.info('agent listens', { address: env.SVC_BIND, port: agent.port });
 }

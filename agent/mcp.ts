@@ -2,7 +2,7 @@ import { type CallToolResult, createMcpHandler, ProtocolError, ProtocolErrorCode
 import { namedOf } from '#core/lib/text/undeclared-arguments.ts';
 import { withWholeEvents } from '#core/lib/text/wire-text.ts';
 import { AppError } from '#core/errors.ts';
-import type { Log } from '#core/process/log.ts';
+import { type Log, reasonOf, traceOf } from '#core/process/log.ts';
 import { PRODUCT_NAME, PRODUCT_VERSION } from '#core/process/version.ts';
 import { createMarks, type GuardMark } from './tools/marked-answers.ts';
 import { listingFor, mayPropose, PROPOSING, takeProposal, withoutProposal } from './tools/proposing.ts';
@@ -19,7 +19,7 @@ interface Identity {
   readonly scopes: string[];
 }
 
-/** The protocol: every request has a server of its own, so nothing of one caller reaches another. */
+/** Serves MCP. Every request gets a new protocol server, so that callers share no state. */
 export function createMcp(link: ServerLink, log: Log, tally: Tally) {
   const tools = agentTools();
   const marks = createMarks([...tools.keys()]);
@@ -58,7 +58,7 @@ export function createMcp(link: ServerLink, log: Log, tally: Tally) {
       });
       return server;
     },
-    { onerror: (error) => log.debug('mcp request refused', { reason: error.message.slice(0, 200) }) },
+    { onerror: (error) => log.debug('mcp request refused', { reason: reasonOf(error).slice(0, 200) }) },
   );
   return async (request: Request, body: unknown, caller: Caller, { id, scopes }: Identity): Promise<Response> => {
     const response = await handler.fetch(request, {
@@ -81,9 +81,9 @@ async function callTool(
   log: Log,
 ): Promise<ToolCallResult> {
   try {
-    const { own, proposal } = takeProposal(tool, given, caller.scopes);
-    const input = toInput(tool, own);
-    const refusal = refuse(tool, own, input);
+    const { args, proposal } = takeProposal(tool, given, caller.scopes);
+    const input = toInput(tool, args);
+    const refusal = refuse(tool, args, input);
     if (refusal !== null) {
       await link.refused(caller, tool.listing.name, refusal.code);
       return { failed: refusal.text };
@@ -91,14 +91,14 @@ async function callTool(
     return { output: await link.as(caller, proposal)(tool.operation, input as never, signal) };
   } catch (error) {
     if (!(error instanceof AppError)) {
-      log.error('tool failed', { tool: tool.listing.name, reason: error instanceof Error ? error.message : 'unknown' });
+      log.error('tool failed', { tool: tool.listing.name, reason: traceOf(error) });
       return { failed: 'The call failed in the agent endpoint. See its log.' };
     }
     return { failed: sentence(tool, error) };
   }
 }
 
-/** Suspicious text that others wrote is named before a model reads it, and stays as it is. */
+/** Adds warnings about suspicious text before the answer. The text stays as it is. */
 async function toResult(
   outcome: ToolCallResult,
   ignored: readonly string[],
@@ -106,7 +106,7 @@ async function toResult(
 ): Promise<CallToolResult> {
   const failed = 'failed' in outcome;
   const found = await marksOf(failed ? { message: outcome.failed } : outcome.output).catch((error: unknown) => {
-    // The server was there a moment ago: its answer is not held back for this.
+    // The settings of the guard could not be read. The answer is not held back for that.
     if (error instanceof AppError) return [];
     throw error;
   });

@@ -3,10 +3,10 @@ import { AppError } from '#core/errors.ts';
 import type { ServerLink } from './server-link.ts';
 import { hostName, isLoopbackName } from '#core/edge/origins.ts';
 
-export const SCOPES: readonly string[] = ['read', 'write', 'deploy', 'propose'];
+const SCOPES: readonly string[] = ['read', 'write', 'deploy', 'propose'];
 
-/** What a client is asked to ask for; to propose instead is a choice. */
-export const ASKED_SCOPES: readonly string[] = ['read', 'write', 'deploy'];
+/** The scopes that a client should request. `propose` is an alternative that people choose. */
+export const DEFAULT_SCOPES: readonly string[] = ['read', 'write', 'deploy'];
 
 const PROTECTED = '/.well-known/oauth-protected-resource';
 
@@ -18,8 +18,8 @@ const IN_PATHS = [PROTECTED, AUTHORIZATION];
 
 export const isMetadataPath = (path: string): boolean => IN_PATHS.some((known) => path.startsWith(known));
 
-/** Where a client that came without a valid token learns how to get one. */
-export const metadataUrl = (asked_url: string, path: string): string => `${asked_url}${PROTECTED}${path}`;
+/** Where a client without a valid token learns how to get one. */
+export const metadataUrl = (requested_url: string, path: string): string => `${requested_url}${PROTECTED}${path}`;
 
 const FIELDS = ['grant_type', 'refresh_token', 'scope', 'client_id', 'client_secret'];
 
@@ -30,7 +30,7 @@ export async function answerToken(link: ServerLink, request: Request, client_add
   const logins = loginsOf(request.headers.get('authorization'), sent);
   if (logins instanceof Response) return logins;
   const fields = FIELDS.flatMap((name) => (sent.has(name) ? [[name, sent.get(name)] as const] : []));
-  // Secrets are made here, of letters that read the same in either form.
+  // Sluice generates secrets from letters that need no decoding in either form.
   const form: Record<string, string | null> = { client_address, ...Object.fromEntries(fields), ...logins[0] };
   try {
     const { status, body } = await link.token(form);
@@ -44,7 +44,7 @@ export async function answerToken(link: ServerLink, request: Request, client_add
   }
 }
 
-/** Nobody signs in here: a client has a secret. */
+/** Clients authenticate with a secret, so there is no page to sign in. */
 export const answerAuthorize = (): Response =>
   refuseToken(
     400,
@@ -54,19 +54,19 @@ export const answerAuthorize = (): Response =>
 
 /**
  * Metadata documents by path: path-inserted, and at the root of the port that serves only this (RFC 9728, RFC 8414).
- * @param asked_url base of the address that this client asked for.
+ * @param requested_url base of the address that this client requested.
  * @param issuer_url base of the address that tokens of clients with a secret come from.
  * @param people_issuer where people sign in; null: they cannot.
  */
 export function metadataDocuments(
-  asked_url: string,
+  requested_url: string,
   issuer_url: string,
   people_issuer: string | null,
 ): ReadonlyMap<string, object> {
   const issuer = `${issuer_url}/agent-mcp`;
   const resource = (path: string) => ({
-    resource: `${asked_url}${path}`,
-    authorization_servers: issuersFor(asked_url, issuer, people_issuer),
+    resource: `${requested_url}${path}`,
+    authorization_servers: issuersFor(requested_url, issuer, people_issuer),
     scopes_supported: SCOPES,
     bearer_methods_supported: ['header'],
     resource_name: 'Sluice agent endpoint',
@@ -89,9 +89,12 @@ export function metadataDocuments(
   ]);
 }
 
-/** Some clients read the first one alone: where people sign in, which serves clients with a secret too, unless it cannot be reached from there. */
-function issuersFor(asked_url: string, issuer: string, people_issuer: string | null): string[] {
+/**
+ * Some clients read only the first issuer. That is where people sign in, which accepts clients with a secret too, unless the
+ * client cannot reach it.
+ */
+function issuersFor(requested_url: string, issuer: string, people_issuer: string | null): string[] {
   if (people_issuer === null) return [issuer];
   const isLocal = (url: string) => isLoopbackName(hostName(new URL(url).host) ?? '');
-  return isLocal(people_issuer) && !isLocal(asked_url) ? [issuer, people_issuer] : [people_issuer, issuer];
+  return isLocal(people_issuer) && !isLocal(requested_url) ? [issuer, people_issuer] : [people_issuer, issuer];
 }

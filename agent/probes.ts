@@ -5,7 +5,7 @@ import type { Tally } from './tools/tools.ts';
 
 /** `/livez`, `/readyz` and `/metrics` of the agent endpoint. */
 export interface AgentProbes {
-  /** Null: the path is another. */
+  /** Null: the path is not a probe. */
   answer(request: Request): Response | Promise<Response> | null;
   add(method: string, status: number, ms: number): void;
 }
@@ -16,7 +16,7 @@ export interface AgentProbeOptions extends ProbeSecrets {
   readonly ending: () => boolean;
 }
 
-/** One look serves every probe of a moment. */
+/** A readiness check is reused for this time. */
 const FRESH_MS = 1_000;
 const SERVER_MS = 2_000;
 
@@ -25,7 +25,7 @@ export function createAgentProbes(options: AgentProbeOptions): AgentProbes {
   const processMetrics = createProcessMetrics();
   let looked_at = Number.NEGATIVE_INFINITY;
   let looking: Promise<boolean> = Promise.resolve(true);
-  /** Without the server nobody can be let in. */
+  /** Without the server no caller can be authorised. */
   const readiness = async (): Promise<Readiness> => {
     if (options.ending()) return { blocking: ['The agent endpoint is shutting down.'], degraded: [] };
     if (performance.now() - looked_at > FRESH_MS) {

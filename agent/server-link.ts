@@ -3,7 +3,7 @@ import type { AgentLine, AgentSettings } from '#core/contract/identity/agent-cha
 import type { Proposal } from './tools/proposing.ts';
 import { AppError, type ErrorCode } from '#core/errors.ts';
 
-/** On whose behalf the server is asked. */
+/** The caller on whose behalf the server is called. */
 export interface Caller {
   readonly token: string;
   readonly client_address: string | null;
@@ -11,17 +11,17 @@ export interface Caller {
 }
 
 export interface ServerLink {
-  /** Who the bearer is. The named calls count in its rate; throws what the server refuses. */
+  /** Identifies the bearer. The named calls count towards its rate limit. Throws when the server refuses. */
   authorize(caller: Caller, calls: readonly string[]): Promise<{ id: string; name: string; scopes: string[] }>;
-  /** Tells the activity of a call that never reached the server. */
+  /** Records a call that never reached the server in the activity log. */
   refused(caller: Caller, tool: string, error: 'invalid' | 'not_found'): Promise<void>;
-  /** What the token endpoint answers (RFC 6749). */
+  /** Returns the response of the token endpoint (RFC 6749). */
   token(form: Readonly<Record<string, string | null>>): Promise<{ status: number; body: object }>;
-  /** What the configuration says about the agent endpoint, at most 2 s old. */
+  /** Settings of the agent endpoint, at most 2 s old. */
   settings(): Promise<AgentSettings>;
-  /** Lines of the agent's own log. */
+  /** Sends log lines of the agent. */
   lines(lines: readonly AgentLine[]): Promise<void>;
-  /** The REST API as this caller. @param proposal what a call that proposes says of its proposal. */
+  /** The REST API with this caller's token. @param proposal the proposal to which a write is added. */
   as(caller: Caller, proposal?: Proposal): CallOperation;
 }
 
@@ -31,7 +31,7 @@ export interface LinkOptions {
   readonly service_token: string;
 }
 
-/** Contract section 0. */
+/** How long settings are cached. */
 const SETTINGS_MS = 2_000;
 
 export function createServerLink({ server_url, service_token }: LinkOptions): ServerLink {
@@ -59,15 +59,15 @@ export function createServerLink({ server_url, service_token }: LinkOptions): Se
     const detail = problem.detail ?? 'The server sent an answer that could not be read.';
     throw new AppError(problem.code ?? 'unavailable', detail, retry_after > 0 ? { retry_after } : {});
   };
-  let settings: { readonly asked: number; readonly answer: Promise<AgentSettings> } | null = null;
+  let settings: { readonly requested_at: number; readonly answer: Promise<AgentSettings> } | null = null;
   return {
     authorize: ({ token, client_address }, calls) => ask('authorize', { token, client_address, calls }),
     refused: ({ token, client_address }, tool, error) => ask('activity', { token, client_address, tool, error }),
     settings() {
-      if (settings !== null && performance.now() - settings.asked < SETTINGS_MS) return settings.answer;
+      if (settings !== null && performance.now() - settings.requested_at < SETTINGS_MS) return settings.answer;
       const answer = ask<AgentSettings>('settings');
-      settings = { asked: performance.now(), answer };
-      // What failed is asked again.
+      settings = { requested_at: performance.now(), answer };
+      // A failed request is not cached.
       answer.catch(() => {
         settings = null;
       });
@@ -84,7 +84,7 @@ export function createServerLink({ server_url, service_token }: LinkOptions): Se
           'x-service-token': service_token,
           'x-request-id': request_id,
           ...(proposal.id === null ? {} : { 'x-proposal-id': proposal.id }),
-          // A header holds no other letters, and percent-encoding makes the longest note too long for one.
+          // Headers are ASCII, and percent-encoding would make the longest note too long for one.
           ...(proposal.note === null ? {} : { 'x-proposal-note-base64url': Buffer.from(proposal.note).toString('base64url') }),
           ...(client_address === null ? {} : { 'x-client-address': client_address }),
         },

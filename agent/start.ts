@@ -1,26 +1,26 @@
 import { withTimeout } from '#core/lib/with-timeout.ts';
 import type { Env } from '#core/process/env.ts';
-import { acceptedHostNames, ownPorts } from '#core/edge/accepted-names.ts';
+import { acceptedHostNames, installationPorts } from '#core/edge/accepted-names.ts';
 import { withHost } from '#core/edge/requests/hostless.ts';
 import { IDLE_SECONDS } from '#core/edge/body.ts';
-import type { Log } from '#core/process/log.ts';
-import { createAgent } from './http.ts';
-import { withEnd } from '#core/lib/stream-end.ts';
+import { type Log, traceOf } from '#core/process/log.ts';
+import { createAgent, INTERNAL } from './http.ts';
+import { withEnd } from '#core/edge/body.ts';
 import { sendLines } from './lines.ts';
 import { createAgentProbes } from './probes.ts';
 import { createServerLink } from './server-link.ts';
 
-/** What a call may take: Bun's largest value. */
+/** Time limit of a call: the maximum that Bun accepts. */
 const CALL_SECONDS = 255;
 
 export interface RunningAgent {
-  /** The port that is listened on. */
+  /** The port that the agent listens on. */
   readonly port: number;
   /** Lets running calls finish, then sends the last log lines. */
   stop(): Promise<void>;
 }
 
-/** Listens. @param ending whether the program ends, which its probes report. */
+/** Starts the listener. @param ending whether the program is shutting down, which the probes report. */
 export function startAgent(env: Env, log: Log, ending: () => boolean): RunningAgent {
   const server = {
     server_url: env.SVC_SERVER_URL ?? `http://127.0.0.1:${env.SVC_PORT}`,
@@ -34,7 +34,7 @@ export function startAgent(env: Env, log: Log, ending: () => boolean): RunningAg
     public_url: env.SVC_PUBLIC_URL,
     local_url: `http://127.0.0.1:${env.SVC_PORT}`,
     allowed_hosts: acceptedHostNames(env, [env.SVC_AGENT_MCP_URL, env.SVC_SERVER_URL]),
-    own_ports: ownPorts(env),
+    local_ports: installationPorts(env),
     log,
     tally,
   });
@@ -44,6 +44,14 @@ export function startAgent(env: Env, log: Log, ending: () => boolean): RunningAg
     port: env.SVC_AGENT_MCP_PORT,
     idleTimeout: IDLE_SECONDS,
     maxRequestBodySize: 20 * 1024 * 1024,
+    // Bun's error page would show source code, and its report of a fault is no line of the log.
+    development: false,
+    // With port sharing a second agent on the port would get every other request.
+    reusePort: false,
+    error(error) {
+      log.error('request failed', { reason: traceOf(error) });
+      return Response.json({ detail: INTERNAL }, { status: 500 });
+    },
     async fetch(given, socket) {
       socket.timeout(given, CALL_SECONDS);
       const request = withHost(given);
@@ -53,7 +61,8 @@ export function startAgent(env: Env, log: Log, ending: () => boolean): RunningAg
       const started = performance.now();
       const response = await answer(request, socket.requestIP(given)?.address ?? null);
       probes.add(request.method, response.status, performance.now() - started);
-      // Streams of subscriptions are quiet for longer than any limit. Bun keeps the value for the connection's next request.
+      // Subscription streams may be silent for longer than any timeout. Bun keeps a timeout for later requests of the connection,
+      // so it is restored.
       const streams = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
       socket.timeout(given, streams ? 0 : IDLE_SECONDS);
       return streams ? withEnd(response, () => socket.timeout(given, IDLE_SECONDS)) : response;
@@ -63,7 +72,7 @@ export function startAgent(env: Env, log: Log, ending: () => boolean): RunningAg
     port: listener.port ?? env.SVC_AGENT_MCP_PORT,
     async stop() {
       await withTimeout(listener.stop(), 5_000, () => undefined);
-      // The server may be gone already.
+      // The server may have stopped already.
       await withTimeout(lines.stop(), 500, () => undefined);
     },
   };

@@ -1,4 +1,4 @@
-/** Every error code of the product and the HTTP status it travels with (contract section 1). */
+/** Every error code of the product and its HTTP status. */
 export const ERROR_STATUS = {
   bad_request: 400,
   sql_error: 400,
@@ -40,7 +40,7 @@ export const ERROR_STATUS = {
 
 export type ErrorCode = keyof typeof ERROR_STATUS;
 
-/** Refusals by a control: each leaves an entry in the history (contract section 1). */
+/** Refusals by a security control: each adds an entry to the history. */
 export const CONTROLS: readonly ErrorCode[] = ['private_network_blocked', 'passthrough_sql_blocked', 'prompt_injection_blocked'];
 
 /** A fault of one field of a request: `field` is a dotted path such as `parameters.0.name`. */
@@ -49,6 +49,8 @@ export interface FieldError {
   readonly message: string;
   /** The gate of a deploy that found it. */
   readonly gate?: string;
+  /** The lint rule that found it. */
+  readonly rule?: string;
 }
 
 export interface AppErrorOptions {
@@ -89,7 +91,7 @@ export class AppError extends Error {
   }
 }
 
-/** A refusal as a value, for an edge that answers it in its own words; what else was thrown is thrown on. */
+/** A refusal as a value, for an edge that answers it in its protocol; any other error is thrown again. */
 export function asFault(error: unknown): AppError {
   if (error instanceof AppError) return error;
   throw error;
@@ -101,7 +103,7 @@ export const COMMIT_UNKNOWN = 'commit_unknown';
 /** Begins the sentence of what fails behind a commit. */
 export const CHANGE_MADE = 'The change was made, but its result cannot be shown:';
 
-/** Why a commit failed. Only a database that refuses it in its own words has not made the change. */
+/** Why a commit failed. The change is only known to be undone when the database itself refused the commit. */
 export function commitError(error: unknown): AppError {
   if (error instanceof AppError && (error.code === 'sql_error' || error.code === 'unavailable')) return error;
   const detail = 'The database did not confirm the commit. Check whether the change was made before you try again.';
@@ -138,7 +140,7 @@ const LOOKED_AT = 20;
 
 /**
  * Of names that are not declared, those that look like a slip for one that is missing. Others are not at fault: some clients add
- * arguments of their own to every call.
+ * extra arguments to every call.
  */
 export function misspelt(undeclared: readonly string[], missing: readonly string[]): FieldError[] {
   return undeclared.slice(0, LOOKED_AT).flatMap((name) => {

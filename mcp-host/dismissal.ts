@@ -1,4 +1,4 @@
-import type { Auth } from './auth/authorise.ts';
+import type { Auth } from './auth/authenticate.ts';
 import { type Admission, LOCAL } from './auth/caller.ts';
 import { type CandidateAuth, isCandidateOwner } from './auth/candidates.ts';
 import type { Sessions } from './requests/sessions.ts';
@@ -18,7 +18,7 @@ interface DismissalOptions {
   readonly views: Views;
 }
 
-/** Ends what callers opened whose credential does not count any more; the others go on with the rights that they have now. */
+/** Ends the sessions and streams of callers whose credential is no longer valid; others continue with their current rights. */
 export function createDismissal(options: DismissalOptions): () => void {
   const { serving, auth, candidates, sessions, streams, samples, views } = options;
   const seen = (viewer: Viewer) => {
@@ -33,7 +33,7 @@ export function createDismissal(options: DismissalOptions): () => void {
     const holds = (admitted: Admission) =>
       isCandidateOwner(admitted.owner) ? candidates.holds(admitted.owner) : auth.holds(admitted, server);
     const isGone = (admitted: Admission) => admitted.owner !== LOCAL.owner && !holds(admitted);
-    // A session goes on with any sign-in of the client that opened it; a stream ends with its own.
+    // A session continues with any sign-in of the client that opened it; a stream ends with the sign-in that opened it.
     sessions.endOf((owner) => isGone({ owner }));
     samples.forget(isGone);
     streams.endOf(isGone);

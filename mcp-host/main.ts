@@ -1,15 +1,16 @@
 import { withDevSecrets } from '#core/edge/dev-secrets.ts';
-import { EnvError, parseEnv, processEnvironment } from '#core/process/env.ts';
+import { parseEnv, processEnvironment } from '#core/process/env.ts';
 import { createLog, logUnhandled, toStream } from '#core/process/log.ts';
 import { onStop } from '#core/process/product.ts';
+import { printStartError } from '#core/process/start-error.ts';
 import { createHost } from './host.ts';
 import { hostOptions } from './setup.ts';
 
-/** Running calls may finish for so long after SIGTERM. */
+/** How long running calls may continue after SIGTERM, in ms. */
 const GRACE_MS = 8_000;
 
 await main().catch((error: unknown) => {
-  process.stderr.write(`${error instanceof EnvError ? error.message : `The host cannot start: ${String(error)}`}\n`);
+  printStartError('host', error);
   process.exit(1);
 });
 

@@ -1,31 +1,44 @@
-import { LOGGED_ARGUMENTS, LONGEST_SEALED } from '#core/contract/observe/logged-arguments.ts';
+import { type Observe, clientOf, type RequestRecord, sessionDigest } from './requests/request-record.ts';
+import type { Registry } from './registry/registry.ts';
+import type { Readiness } from '#core/edge/probes.ts';
+import { type HostHealth, healthOf, readinessOf } from './observe/health.ts';
+import { type Metrics, createMetrics } from './observe/metrics.ts';
+import { type Refusals, createRefusals } from './observe/refusals.ts';
+import { type Usage, createLines, createUsage } from './observe/usage.ts';
 import type { RedisLimits } from '#core/cluster/redis-limits.ts';
-import { createSealing } from '#core/lib/sealing.ts';
 import type { Log } from '#core/process/log.ts';
-import type { Auth } from '#mcp-host/auth/authorise.ts';
+import type { Auth } from './auth/authenticate.ts';
 import type { RunningCalls } from './requests/running-calls.ts';
-import type { Observe } from './requests/request-record.ts';
-import type { RateLimits } from '#mcp-host/limits/rate-limit.ts';
+import type { RateLimits } from './limits/rate-limit.ts';
 import type { Sessions } from './requests/sessions.ts';
 import type { Streams } from './dispatch/streams.ts';
-import type { ServingState } from './dispatch/serving.ts';
+import { type ServingState, WAITING } from './dispatch/serving.ts';
 import type { Control } from './control/control.ts';
-import type { Registry } from './registry/registry.ts';
 import type { ConnectionPools } from './connections/connection-pools.ts';
-import { createLines } from './observe/lines.ts';
-import { createMetrics, type Metrics } from './observe/metrics.ts';
+import { LOGGED_ARGUMENTS, LONGEST_SEALED } from '#core/contract/observe/logged-arguments.ts';
+import { createSealing } from '#core/lib/sealing.ts';
 import { createTracing } from './observe/tracing.ts';
-import { listRead } from './observe/list-read.ts';
-import { createRefusals, type Refusals } from './observe/refusals.ts';
-import { createUsage, type Usage } from './observe/usage.ts';
+import type { ListRead } from '#core/contract/observe/usage-batch.ts';
 
-/** Everything that sees requests after they have ended. */
+/** Methods that clients call at the beginning of a session. */
+const METHODS: ReadonlySet<string> = new Set([
+  'tools/list',
+  'resources/list',
+  'resources/templates/list',
+  'prompts/list',
+  'server/discover',
+  'skills/list',
+]);
+
+/** The parts that record a request after it has ended. */
 export interface Observation {
   readonly usage: Usage;
   readonly metrics: Metrics;
   readonly observe: Observe;
   readonly refused: Refusals['refused'];
   use(registry: Registry): void;
+  readonly health: () => HostHealth;
+  readonly readiness: () => Readiness;
   close(): Promise<void>;
 }
 
@@ -46,11 +59,14 @@ export interface ObservationOptions {
   readonly streams: Streams;
   readonly serving: ServingState;
   readonly auth: Auth;
+  /** Why the copy on disk was not used. */
+  readonly disk: { readonly fault: string | null };
 }
 
 export function createObservation(options: ObservationOptions): Observation {
   const { id, boot_id, otlp_endpoint, now, keys, log, control, running } = options;
-  const { sources, limits, redis, sessions, streams, serving, auth } = options;
+  const { sources, limits, redis, sessions, streams, serving, auth, disk } = options;
+  const started_at = now();
   const lines = createLines();
   log.tap((line) => lines.add(line));
   const refusals = createRefusals(now);
@@ -96,8 +112,39 @@ export function createObservation(options: ObservationOptions): Observation {
       metrics.use(registry);
       tracing.use(registry.server);
     },
+    health: () =>
+      healthOf({
+        serving: serving.held(),
+        idle: serving.idle(),
+        waiting: serving.idle() === WAITING,
+        uptime_ms: now() - started_at,
+        sessions: sessions.count(),
+        streams: streams.count(),
+        usage_dropped: usage.dropped(),
+        access_tokens: { as_of: auth.tokens_as_of(), current: control.state().connected },
+        control: control.state(),
+        connections: sources.counters(),
+      }),
+    readiness: () => readinessOf({ idle: serving.idle(), fault: disk.fault, connected: control.state().connected, redis }),
     async close() {
       await Promise.all([usage.flush(), tracing.close()]);
     },
+  };
+}
+
+/** The entry for a request of one of these methods; null: another method, or the request was refused. */
+function listRead(record: RequestRecord, now: number): ListRead | null {
+  const { message, exchange, session, error, started } = record;
+  const { method } = message;
+  if (error !== null || !METHODS.has(method)) return null;
+  const { token_prefix, ids } = exchange.caller;
+  return {
+    client: clientOf(record),
+    token_prefix,
+    ...(ids !== undefined && { caller: ids }),
+    ...(session !== null && { session: sessionDigest(session) }),
+    timestamp: now,
+    method,
+    duration_ms: Math.round((performance.now() - started) * 1_000) / 1_000,
   };
 }

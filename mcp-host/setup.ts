@@ -2,7 +2,7 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { type Env, hostRedisUrl } from '#core/process/env.ts';
-import { acceptedHostNames, ownPorts } from '#core/edge/accepted-names.ts';
+import { acceptedHostNames, installationPorts } from '#core/edge/accepted-names.ts';
 import type { RedisLimits } from '#core/cluster/redis-limits.ts';
 import { productFile, VIEW_PAGE } from '#core/process/product.ts';
 import type { Log } from '#core/process/log.ts';
@@ -22,11 +22,11 @@ import { tokenFile } from './auth/list-file.ts';
 import type { HostOptions } from './host-options.ts';
 import { dialledFetch } from './runtime/runtime.ts';
 
-/** What a host of this environment is made of, with its folder. */
+/** The options of a host from the environment; creates its folder. */
 export async function hostOptions(env: Env, log: Log): Promise<HostOptions> {
   const directory = join(env.SVC_DATA_DIR, 'host');
   await mkdir(directory, { recursive: true, mode: 0o700 });
-  // The host opens secrets and seals none, so it needs no key for fingerprints.
+  // The host opens secrets but seals none, so the fingerprint key is not used.
   const keyring = createKeyring(env.SVC_ENCRYPTION_KEY, new Uint8Array(32));
   let port = env.SVC_FASTMCP_PORT;
   const policy: DialPolicy = {
@@ -36,7 +36,7 @@ export async function hostOptions(env: Env, log: Log): Promise<HostOptions> {
   };
   const boot_id = crypto.randomUUID();
   return {
-    // Two hosts on one machine are two hosts; the part of the folder tells the server which of them is back.
+    // Two hosts on one machine need different ids; the part from the folder identifies a host after a restart.
     id: `${hostname()}-${await folderId(join(directory, 'id'), log)}-${boot_id.slice(0, 8)}`,
     boot_id,
     server_url: env.SVC_SERVER_URL ?? `http://127.0.0.1:${env.SVC_PORT}`,
@@ -51,7 +51,7 @@ export async function hostOptions(env: Env, log: Log): Promise<HostOptions> {
       port = server.port;
     },
     openSource: (settings) => openSource(settings, policy),
-    openSecret: (sealed, place) => keyring.open(sealed, place),
+    openSecret: (sealed, path) => keyring.open(sealed, path),
     staleSecret: (sealed) => keyring.stale(sealed),
     file: snapshotFile(join(directory, 'snapshot.json')),
     installation: installationFile(join(directory, 'installation.json')),
@@ -63,7 +63,7 @@ export async function hostOptions(env: Env, log: Log): Promise<HostOptions> {
       keys: env.SVC_ENCRYPTION_KEY,
       public_url: env.SVC_MCP_PUBLIC_URL,
       front_url: env.SVC_PUBLIC_URL,
-      own_ports: [...ownPorts(env)],
+      own_ports: [...installationPorts(env)],
       ask: (url, init) => guardedFetch(url, init, policy),
     },
     view_page: await readViewPage(log),
@@ -75,12 +75,12 @@ export async function hostOptions(env: Env, log: Log): Promise<HostOptions> {
   };
 }
 
-/** Eight characters that a host's folder keeps. */
+/** Eight random characters, stored in the host's folder. */
 async function folderId(path: string, log: Log): Promise<string> {
   const fresh = crypto.randomUUID().slice(0, 8);
   try {
-    const kept = await readFile(path, 'utf8').catch(() => '');
-    if (/^[0-9a-f]{8}$/.test(kept)) return kept;
+    const stored = await readFile(path, 'utf8').catch(() => '');
+    if (/^[0-9a-f]{8}$/.test(stored)) return stored;
     await writeFileAtomic(path, fresh);
   } catch (error) {
     log.error('host_id_not_kept', { error: String(error) });
@@ -88,7 +88,7 @@ async function folderId(path: string, log: Log): Promise<string> {
   return fresh;
 }
 
-/** Built with the UI; without it results are not drawn. */
+/** Reads the page, which is built with the UI; without it results are not drawn. */
 async function readViewPage(log: Log): Promise<ViewPage | null> {
   try {
     return toViewPage(await readFile(productFile(VIEW_PAGE), 'utf8'));
@@ -98,7 +98,7 @@ async function readViewPage(log: Log): Promise<ViewPage | null> {
   }
 }
 
-/** The client of Redis is loaded where there is one only. */
+/** Loads the Redis client only if a URL is set. */
 async function openRedisLimits(env: Env, log: Log): Promise<RedisLimits | null> {
   const url = hostRedisUrl(env);
   if (url === null) return null;

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { withDevInstallation } from '#core/edge/dev-secrets.ts';
-import { EnvError, parseEnv, processEnvironment } from '#core/process/env.ts';
+import { parseEnv, processEnvironment } from '#core/process/env.ts';
 import { STDIO_HOST } from '#core/contract/deploy/deploy.ts';
 import { programArguments } from '#core/process/product.ts';
+import { printStartError } from '#core/process/start-error.ts';
 import { createLog, logUnhandled, toStream } from '#core/process/log.ts';
 import { noListFile } from './auth/list-file.ts';
 import { createHost, type Host } from './host.ts';
@@ -12,19 +13,20 @@ import { serveStdio } from './transports/stdio.ts';
 import { standardInput } from '#mcp-host/runtime/runtime.ts';
 
 /**
- * `bun mcp-host/stdio.ts`: a host for the one client that starts it, whatever `transport` says. It serves the snapshot on
- * disk, or with `--toolset NAME` one toolset of it, and follows the server when there is one. Standard output carries messages only; the log goes to standard error.
+ * `bun mcp-host/stdio.ts`: a host for the client that starts it, for any value of `transport`. It serves the snapshot on disk, or
+ * with `--toolset NAME` one toolset of it, and follows the server if there is one. Standard output carries messages only; the log
+ * goes to standard error.
  */
 
 const GRACE_MS = 2_000;
-/** A client may wait so long for a first snapshot. */
+/** How long a client waits for the first snapshot. */
 const FIRST_SNAPSHOT_MS = 5_000;
-/** As every command says that it was called wrongly. */
+/** The exit code of every command for wrong arguments. */
 const WRONG_USAGE = 64;
 await main().catch((error: unknown) => {
   const usage = error instanceof UsageError;
-  const said = usage || error instanceof EnvError ? error.message : `The host cannot start: ${String(error)}`;
-  process.stderr.write(`${said}\n`);
+  if (usage) process.stderr.write(`${error.message}\n`);
+  else printStartError('host', error);
   process.exit(usage ? WRONG_USAGE : 1);
 });
 
@@ -39,7 +41,7 @@ async function main(): Promise<void> {
     ...options,
     id: `${STDIO_HOST}${options.id}`,
     network: false,
-    // The client needs no credential, and what is kept of them belongs to the host that listens.
+    // The client needs no credential, and the stored credentials belong to the host that listens.
     auth: { ...options.auth, tokens: noListFile(), identity: noListFile(), foreign_keys: noListFile() },
   });
   const stop = async (): Promise<void> => {
@@ -48,7 +50,7 @@ async function main(): Promise<void> {
   };
   process.on('SIGTERM', () => void stop());
   process.on('SIGINT', () => void stop());
-  // The client may be gone before its last answer.
+  // The client may close the pipe before its last answer.
   process.stdout.on('error', () => void stop());
   await host.start();
   await firstSnapshot(host);

@@ -14,11 +14,11 @@ const CALL = {
   params: { name: 'search_products', arguments: { text: 'l', limit: 3 } },
 };
 
-/** What a person needs after the start: where the UI is, where the MCP server is, and what to paste. */
+/** Prints what a person needs after the start: the URLs of the UI and the MCP server, and commands to paste. */
 export async function printBanner(app: ControlPlane, port: number, write: (text: string) => void): Promise<void> {
   const url = app.env.SVC_PUBLIC_URL ?? `http://127.0.0.1:${port}`;
   const active = await activeSnapshot(app);
-  const lines = ['', `  Admin UI    ${url}`, `  For agents  ${url}/agent-mcp/  (create a token under Agent access)`];
+  const lines = ['', `  Admin UI    ${url}`, `  For agents  ${url}/agent-mcp/  (create a token under Connect, Agents)`];
   if (active !== null) {
     const { server, counts } = active;
     const tools = leavesOf(active.tree.leaves, 'tool');
@@ -28,9 +28,9 @@ export async function printBanner(app: ControlPlane, port: number, write: (text:
     const [first] = clientTexts(endpoint);
     lines.push(`  MCP server  ${is_remote ? mcp : 'stdio'}  (${counts.tools} tools, snapshot ${active.version})`, '');
     const text = first?.text ?? '';
-    const [place] = placeholdersIn(text);
+    const [placeholder] = placeholdersIn(text);
     lines.push(
-      place === undefined ? '  Connect a client:' : `  Connect a client (replace ${place} with an access token):`,
+      placeholder === undefined ? '  Connect a client:' : `  Connect a client (replace ${placeholder} with an access token):`,
       indented(text),
     );
     const exposed = await exposureOf(app, server);

@@ -8,11 +8,11 @@ import type { BunPlugin } from 'bun';
  * executable for this kind of machine.
  */
 const ROOT = resolve(import.meta.dir, '..');
-/** Inside an executable files keep their place below this folder (`core/process/product.ts`). */
+/** The folder that contains the files of an executable (`core/process/product.ts`). */
 const INSIDE = process.platform === 'win32' ? 'B:/~BUN/root' : '/$bunfs/root';
 
 const FOLDERS = ['ui/dist', 'ui/docs', 'core/store/migrations', SOURCES];
-/** Generated projects hold copies of our sources: a module that is also a file needs another place. */
+/** Generated projects contain copies of these sources. A file that is also a module must be embedded under another path. */
 const COPIED = [
   'package.json',
   'core/errors.ts',
@@ -45,8 +45,8 @@ const embedded = [
 const plugin: BunPlugin = {
   name: 'one file',
   setup(build) {
-    // 70 MB of native code for each kind of machine: a host that serves DuckDB runs from the npm package. An import that stays
-    // in the executable would end every program at its start; this one fails where DuckDB is used, with the sentence for it.
+    // 70 MB of native code for each kind of machine: a host that serves DuckDB runs from the npm package. An unresolved import
+    // would end every program at its start; this one fails with a clear sentence, only where DuckDB is used.
     build.onResolve({ filter: /^@duckdb\// }, ({ path }) => ({ path, namespace: 'left-out' }));
     build.onLoad({ filter: /.*/, namespace: 'left-out' }, ({ path }) => ({
       loader: 'js',
@@ -57,11 +57,11 @@ const plugin: BunPlugin = {
       contents: [
         ...embedded.map((file, index) => `import f${index} from ${JSON.stringify(file)} with { type: 'file' };`),
         await Bun.file(path).text(),
-        // A file that nobody names would be left out.
+        // An embedded file without a reference would be left out.
         `Object.defineProperty(globalThis, Symbol.for('files'), { value: [${embedded.map((_, index) => `f${index}`).join(', ')}] });`,
       ].join('\n'),
     }));
-    // The driver asks for its native half by a name made at run time, the parser for its WebAssembly beside its own file.
+    // The driver computes the name of its native library at run time, and the parser loads its WebAssembly from its folder.
     build.onLoad({ filter: /node_modules\/libsql\/index\.js$/ }, async ({ path }) => ({
       loader: 'js',
       contents: (await Bun.file(path).text()).replace('require(`@libsql/${target}`)', `require('@libsql/${nativeTarget()}')`),
@@ -88,7 +88,7 @@ const result = await Bun.build({
   minify: { syntax: true, whitespace: true },
   naming: { asset: '[dir]/[name].[ext]' },
   plugins: [plugin],
-  // It runs in any folder: the settings of Bun that lie there are somebody else's.
+  // The executable runs in any folder, whose Bun settings belong to another program.
   compile: { outfile, autoloadBunfig: false },
 });
 rmSync(join(ROOT, SOURCES), { recursive: true });

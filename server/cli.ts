@@ -7,5 +7,5 @@ const code = await runCli(process.argv.slice(2), {
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
 });
-// A database that could not be opened may have left a socket behind.
+// Exits explicitly, because a database that could not be opened may have left a socket open.
 process.stdout.write('', () => process.exit(code));

@@ -13,8 +13,9 @@ const SHOP = 'demo';
 const SPREADSHEETS = 'spreadsheets';
 
 /**
- * An empty dev installation gets a sample shop in SQLite with four tools, two resources and a prompt, and, where DuckDB is installed, a
- * folder of spreadsheets with one tool. The host listens on loopback only. Answers whether there is a demo that was never deployed.
+ * Creates in an empty dev installation a sample shop in SQLite with four tools, two resources and a prompt, and, if DuckDB is
+ * installed, a folder of spreadsheets with one tool. The host listens on loopback only. Returns whether there is a demo that was
+ * never deployed.
  */
 export async function createDemo(app: ControlPlane): Promise<boolean> {
   const { connections } = app.store.tables;
@@ -29,10 +30,13 @@ export async function createDemo(app: ControlPlane): Promise<boolean> {
 }
 
 export const deployDemo = (app: ControlPlane) =>
-  run(knowingSpreadsheets(app), 'deploy.run', { note: 'The demo' }, systemRequest('demo'));
+  run(withSpreadsheetDescription(app), 'deploy.run', { note: 'The demo' }, systemRequest('demo'));
 
-/** The same app, which need not ask DuckDB about the spreadsheets: its program starts with the first call, not with the product. */
-function knowingSpreadsheets(app: ControlPlane): ControlPlane {
+/**
+ * The same app with a known description of the spreadsheets, so that DuckDB's program starts with the first call and not with the
+ * product.
+ */
+function withSpreadsheetDescription(app: ControlPlane): ControlPlane {
   const { sources } = app;
   const of: ControlPlane['sources']['of'] = async (row) => {
     const source = await sources.of(row);
@@ -57,7 +61,7 @@ async function createSpreadsheets(app: ControlPlane): Promise<void> {
   const call = systemRequest('demo');
   const folder = { name: SPREADSHEETS, db_type: FOLDER_TYPE, database: SAMPLE_FOLDER, read_only: true };
   const { id } = await run(app, 'connections.create', folder, call);
-  await run(knowingSpreadsheets(app), 'tools.create', { ...EXPENSES, connection_id: id }, call);
+  await run(withSpreadsheetDescription(app), 'tools.create', { ...EXPENSES, connection_id: id }, call);
 }
 
 type DemoTool = Omit<RawInput<'tools.create'>, 'connection_id'>;
@@ -82,10 +86,10 @@ group by all order by month, e.department`,
   tags: ['spreadsheets'],
 };
 
-/** DuckDB's number of the type VARCHAR, which it infers for the parameter. */
+/** DuckDB's type number of VARCHAR, which it infers for the parameter. */
 const VARCHAR = 17;
 
-/** What DuckDB says of it. */
+/** The description that DuckDB would return. */
 const describeExpenses = (parameters: number): Description => ({
   columns: EXPENSES_COLUMNS,
   reads: Array.from({ length: parameters }, () => ({ apart: VARCHAR })),

@@ -6,12 +6,12 @@ import { AppError } from '#core/errors.ts';
 import { run } from '#core/control-plane/run.ts';
 import { systemRequest } from '#core/context/context.ts';
 
-/** Applies the export that `SVC_IMPORT_FILE` names: what exists stays. Throws EnvError with every fault of the file. */
+/** Imports the file that `SVC_IMPORT_FILE` names; existing records stay. Throws EnvError with every fault of the file. */
 export async function importFile(app: ControlPlane): Promise<void> {
   const { SVC_IMPORT_FILE: file } = app.env;
   if (file === null) return;
   const input = await readExport(file);
-  // Servers that start together may write the same names: what the other one wrote is there at the second attempt.
+  // Servers that start together may write the same names: the second attempt finds those of the other server.
   const { created, skipped, warnings, needs_secrets } = await importOnce(app, input)
     .catch((error: unknown) => {
       if (error instanceof AppError && error.reason === 'conflict') return importOnce(app, input);
@@ -38,7 +38,7 @@ async function readExport(file: string): Promise<RawInput<'transfer.import'>> {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as RawInput<'transfer.import'>;
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw new EnvError(['SVC_IMPORT_FILE names a file that is not a JSON object.']);
 }

@@ -14,9 +14,9 @@ import { importFile } from './import-file.ts';
 import type { PasswordWork } from '#core/identity/passwords.ts';
 import { requireSecrets } from '#core/versions/keys.ts';
 import { rewrapServed } from '#core/versions/rewrap.ts';
-import { keepCheckingDrift } from '#core/deploy/checks/drift.ts';
-import { keepWatchingCanary } from '#core/deploy/candidates/canary.ts';
-import { keepExpiringCandidates } from '#core/deploy/candidates/candidates.ts';
+import { startDriftChecks } from '#core/deploy/checks/drift.ts';
+import { startCanaryWatch } from '#core/deploy/candidates/canary.ts';
+import { startCandidateCleanup } from '#core/deploy/candidates/candidates.ts';
 import { followDeployments } from '#core/deploy/deployment-follow.ts';
 import { followCancels } from '#core/observe/running-calls.ts';
 import { followDecisions } from '#core/identity/oauth/confirmations.ts';
@@ -27,7 +27,7 @@ import { followTokens, pushTokenUses } from '#core/identity/mcp-tokens.ts';
 import { keepSigningKeys } from '#core/identity/oauth/keys.ts';
 import { followIdentity } from '#core/identity/oauth/published.ts';
 import { shareHosts } from '#core/hosts/shared-hosts.ts';
-import { startRetention } from '#core/control-plane/retention.ts';
+import { startRetention } from '#core/control-plane/control-plane.ts';
 import { watchCalls } from '#core/observe/notices/watch-calls.ts';
 import { watchHosts } from '#core/observe/notices/watch-hosts.ts';
 import { keepSendingNotices } from '#core/observe/notices/send.ts';
@@ -39,9 +39,9 @@ import { keepCertificate, type KeeperOptions } from './tls/keeper.ts';
 
 export interface RunningServer {
   readonly app: ControlPlane;
-  /** The port that is listened on. */
+  /** The port that the server listens on. */
   readonly port: number;
-  /** The port of HTTPS, while it is listened on. */
+  /** The port of HTTPS; null: HTTPS is off. */
   readonly httpsPort: () => number | null;
   /** Ends every stream, then the listener, then the stores. */
   stop(): Promise<void>;
@@ -58,7 +58,7 @@ export interface StartOptions {
 /** Opens the stores and listens. */
 export async function startServer(env: Env, log: Log, options: StartOptions = {}): Promise<RunningServer> {
   const { idle_seconds = IDLE_SECONDS, clock = () => new Date(), certificates, password_work } = options;
-  const store = await openStore(databaseUrl(env), log);
+  const store = await openStore(databaseUrl(env));
   const app = await createControlPlane({
     env,
     store,
@@ -90,15 +90,15 @@ export async function startServer(env: Env, log: Log, options: StartOptions = {}
   const chores = [
     endSharing,
     startRetention(app),
-    keepCheckingDrift(app),
+    startDriftChecks(app),
     keepCollectingOauth(app),
     followTokens(app),
     pushTokenUses(app),
     keepSigningKeys(app),
     followIdentity(app),
     followDeployments(app),
-    keepExpiringCandidates(app),
-    keepWatchingCanary(app),
+    startCandidateCleanup(app),
+    startCanaryWatch(app),
     followNames(app),
     keepDroppingIdle(app),
     followReplays(app),
@@ -127,7 +127,7 @@ function openKv(env: Env, log: Log): Kv {
   return createRedisKv({
     url: redisUrl(env),
     space: env.SVC_AGENT_SERVICE_TOKEN,
-    meanwhile: createMemoryKv(),
+    fallback: createMemoryKv(),
     onChange(up, reason) {
       if (up) log.info('redis answers', { reason });
       else log.warning('redis lost', { reason, effect: 'every server counts sign-ins and agent calls on its own' });
@@ -135,7 +135,7 @@ function openKv(env: Env, log: Log): Kv {
   });
 }
 
-/** `SVC_ADMIN_USERNAME` and `SVC_ADMIN_PASSWORD` make the owner when there is no person yet. */
+/** Creates the owner from `SVC_ADMIN_USERNAME` and `SVC_ADMIN_PASSWORD` when there is no person yet. */
 async function createFirstAdmin(app: ControlPlane): Promise<void> {
   const { SVC_ADMIN_USERNAME: username, SVC_ADMIN_PASSWORD: password } = app.env;
   if (username === null || password === null) return;

@@ -1,21 +1,30 @@
-import type { Log } from '#core/process/log.ts';
+import { type Log, reasonOf } from '#core/process/log.ts';
 
 export interface Supervised {
   /** Ends the program: SIGTERM, and SIGKILL after the grace period. */
   stop(grace_ms: number): Promise<void>;
   pid(): number | null;
+  /** Sends a message while the program runs. */
+  send(message: unknown): void;
+}
+
+export interface SupervisorHooks {
+  readonly onMessage?: (message: unknown) => void;
+  /** Called when the program ended and before it is started again. */
+  readonly onEnd?: (code: number) => void;
 }
 
 const FIRST_DELAY_MS = 200;
 const LONGEST_DELAY_MS = 5_000;
 const STEADY_MS = 10_000;
 
-/** Runs a program and starts it again when it ends, at first after 0.2 s, then ever later up to 5 s. */
+/** Runs a program and restarts it when it ends, first after 0.2 s, then with growing delays up to 5 s. */
 export function supervise(
   name: string,
   command: readonly string[],
   environment: Record<string, string | undefined>,
   log: Log,
+  { onMessage, onEnd }: SupervisorHooks = {},
 ): Supervised {
   let stopping = false;
   let delay = FIRST_DELAY_MS;
@@ -35,17 +44,18 @@ export function supervise(
         stdin: 'ignore',
         stdout: 'inherit',
         stderr: 'inherit',
-        // The channel's end tells the child that its parent is gone, however it went.
-        ipc: () => undefined,
+        // When the channel closes, the child knows that its parent has ended, for whatever reason.
+        ipc: (message) => onMessage?.(message),
       });
     } catch (error) {
-      // No memory or no process number is free, or the program is just being replaced.
-      return startLater('program could not be started; trying again', { reason: String(error) });
+      // No memory or process number is free, or the program is being replaced.
+      return startLater('program could not be started; trying again', { reason: reasonOf(error) });
     }
     child = spawned;
     void spawned.exited.then((code) => {
       child = null;
       if (stopping) return;
+      onEnd?.(code);
       if (performance.now() - started > STEADY_MS) delay = FIRST_DELAY_MS;
       startLater('program ended; restarting it', { code, signal: spawned.signalCode });
     });
@@ -53,6 +63,7 @@ export function supervise(
   start();
   return {
     pid: () => child?.pid ?? null,
+    send: (message) => child?.send(message),
     async stop(grace_ms) {
       stopping = true;
       clearTimeout(timer);

@@ -3,7 +3,7 @@ import { type Setting, SETTINGS } from '#core/process/env/settings.ts';
 
 const PAGE = new URL('../docs/settings.md', import.meta.url);
 
-/** The page of settings with its table of variables made from the settings themselves. */
+/** The settings page, with its table of variables generated from their declarations. */
 export function withTable(page: string): string {
   const rows = Object.entries(SETTINGS as Record<string, Setting<unknown>>).map(
     ([name, { default: fallback, meaning, secret = false }]) => {

@@ -27,6 +27,7 @@ const importersOf = (path: string): string[] =>
 const OPENS_SECRETS: Readonly<Record<string, string>> = {
   'core/definitions/connection-draft.ts': 'an edited connection keeps the secret that it has',
   'core/deploy/gates/prepare.ts': 'whether a secret of what is deployed can be read',
+  'core/edge/confirmation-page.ts': 'the content of a confirmation page, from its address',
   'core/engines/shared/connection-settings.ts': 'what a driver dials with',
   'core/identity/account.ts': 'second factors',
   'core/identity/oauth/clients/restore-apps.ts': 'an OAuth client that comes back',
@@ -36,7 +37,10 @@ const OPENS_SECRETS: Readonly<Record<string, string>> = {
   'core/identity/providers/invited.ts': 'tickets of invitations',
   'core/identity/two-factor.ts': 'second factors',
   'core/lib/secrets.ts': 'the functions themselves',
+  'core/lib/sealing.ts': 'the functions themselves',
+  'core/observe/logged-arguments.ts': 'logged arguments, for people who may read them',
   'core/observe/notices/send.ts': 'addresses and secrets of webhooks',
+  'core/platform/platform.ts': 'the key of fingerprints, at the start',
   'core/platform/sealed-kv.ts': 'values in Redis',
   'core/platform/signals.ts': 'messages in Redis',
   'core/proposals/rows.ts': 'operations of a proposal',
@@ -48,7 +52,11 @@ const OPENS_SECRETS: Readonly<Record<string, string>> = {
   'mcp-host/auth/bearer.ts': 'lists of tokens',
   'mcp-host/auth/introspection.ts': 'the secret that an introspection endpoint wants',
   'mcp-host/auth/token-endpoint.ts': 'the secret that a token endpoint wants',
+  'mcp-host/call/confirmation/pending-call.ts': 'a call that waits for its confirmation',
+  'mcp-host/call/page-cursors.ts': 'positions of pages',
   'mcp-host/edge/load.ts': 'a bundle in an isolate',
+  'mcp-host/observation.ts': 'arguments of calls that are logged or replayed',
+  'mcp-host/requests/mailbox.ts': 'messages between hosts',
   'mcp-host/setup.ts': 'what hosts open with',
 };
 
@@ -99,7 +107,14 @@ describe('adding', () => {
   });
 
   test('whoever opens a stored secret stands in this list', () => {
-    expect(naming(/\bkeyring\.open\(|\bopenOrNull\(|\bopenSecret\(/).toSorted()).toEqual(Object.keys(OPENS_SECRETS).toSorted());
+    expect(naming(/\b(keyring|bootstrap)\.open\(|\bopenOrNull\(|\bopenSecret\(|\bcreateSealing[<(]/).toSorted()).toEqual(
+      Object.keys(OPENS_SECRETS).toSorted(),
+    );
+  });
+
+  test('the server logs the reasons of errors without the values of statements', () => {
+    const logged = /reason: (?:String\(error\)|error\.message)|reason: error instanceof Error \?/;
+    expect(naming(logged).filter((path) => /^(core|server|agent)\//.test(path))).toEqual([]);
   });
 
   test('a source of values is a member of the facts of a call, read where a statement is filled', () => {
@@ -107,7 +122,7 @@ describe('adding', () => {
     const calling = readers.filter((path) => /^(core\/query|mcp-host\/call)\//.test(path));
     expect(calling.length).toBeGreaterThan(0);
     // Masks look at the groups of the caller when the rows are there.
-    const fills = /^core\/query\/(values|sources|session|query)\.ts$/;
+    const fills = /^core\/query\/(values|value-sources|session|query)\.ts$/;
     expect(calling.filter((path) => !fills.test(path))).toEqual([]);
   });
 
@@ -131,12 +146,12 @@ describe('adding', () => {
     }
   });
 
-  test('a way to authenticate callers is its scheme and its line where callers are authorised', () => {
+  test('a way to authenticate callers is its scheme and its line where callers are authenticated', () => {
     const schemes = naming(/\): Scheme \{|extends Scheme\b/);
     expect(schemes.length).toBeGreaterThan(1);
     for (const scheme of schemes) {
       const importers = importersOf(scheme);
-      expect(importers).toContain('mcp-host/auth/authorise.ts');
+      expect(importers).toContain('mcp-host/auth/authenticate.ts');
       expect(importers.filter((path) => !path.startsWith('mcp-host/auth/'))).toEqual([]);
     }
   });

@@ -7,7 +7,7 @@ import { type AgentTool, undeclaredIn } from './tools.ts';
 
 type ToolInput = Readonly<Record<string, unknown>>;
 
-/** What cannot be asked of the server: its address would be another one, or an argument would take the place of another. */
+/** Refuses input with missing or undeclared arguments, and ids that would change the path of the request. */
 export function refuse(
   tool: AgentTool,
   given: ToolInput,
@@ -30,24 +30,24 @@ export function refuse(
   return dotted ? { code: 'not_found', text: 'There is no record with this name.' } : null;
 }
 
-/** What a caller relies on, and a tool that changes something does not have. */
+/** Errors for arguments that a tool lacks but must not ignore, because a caller that sends them relies on their effect. */
 const NOTHING_CHANGED: ReadonlyMap<string, string> = new Map([
   ['dry_run', 'This tool has no dry run, so nothing was changed. Call it without dry_run to make the change.'],
   ['version', 'This tool takes no version, so nothing was changed. Call it without one.'],
 ]);
 
-/** What can be named in the place of its id. */
+/** Matches the error for an unknown id of a record that can also be given by name. */
 const NAMED = new RegExp(`^(There is no (?:${[...ENTITY_KINDS, 'history entry'].join('|')}) with this id)\\.$`, 'm');
 
-/** The server's own sentence in the words of the tool, and each field that it does not name. */
+/** Rewrites an error of the server with the tool's argument names, and adds field errors that its detail omits. */
 export function sentence(tool: AgentTool, { code, detail, errors }: AppError): string {
   const further = errors.filter(({ message }) => !detail.includes(message)).map(({ field, message }) => `${field}: ${message}`);
-  let said = [detail, ...further].join('\n');
-  if (code === 'not_found') return said.replace(NAMED, '$1 or name.');
+  let text = [detail, ...further].join('\n');
+  if (code === 'not_found') return text.replace(NAMED, '$1 or name.');
   for (const { field, message } of errors) {
-    // A model has no form that shows where the sentence belongs.
-    if (field !== '' && !message.includes(field)) said = said.replace(message, `${field}: ${message}`);
-    if (field === 'id' && tool.id_argument !== null) said = said.replace(message, message.replace(/^id\b/, tool.id_argument));
+    // Unlike in a form, the field of a message is not visible to a model.
+    if (field !== '' && !message.includes(field)) text = text.replace(message, `${field}: ${message}`);
+    if (field === 'id' && tool.id_argument !== null) text = text.replace(message, message.replace(/^id\b/, tool.id_argument));
   }
-  return said;
+  return text;
 }

@@ -5,19 +5,19 @@ import { describedFields, type Marks } from '#core/contract/marks.ts';
 
 export type JsonObject = Record<string, unknown>;
 
-/** Whatever JSON holds. Some clients take a schema without a keyword for a mistake. */
+/** Any JSON value. Some clients reject a schema without keywords. */
 const anything = (items: JsonObject) => ({
   anyOf: ['string', 'number', 'boolean', 'object', 'array', 'null'].map((type) => ({ type, ...(type === 'array' && items) })),
 });
-/** VS Code refuses arguments that are lists without `items`. */
+/** VS Code rejects list arguments without `items`. */
 const ANY_ARGUMENT = anything({ items: {} });
 const ANY_ANSWER = anything({});
 const ANNOTATIONS = new Set(['description', 'default', 'title']);
 const LISTS = ['anyOf', 'oneOf', 'allOf', 'prefixItems'];
 
 /**
- * A schema of the contract as JSON Schema that every client reads: it says of each value what it may be.
- * @param helps whether fields say what the forms say of them.
+ * Converts a schema of the contract to JSON Schema that every client accepts: each value has a type.
+ * @param helps whether fields without a description get the help text of the forms.
  */
 export function schemaOf(schema: v.GenericSchema, typeMode: 'input' | 'output', helps = false): JsonObject {
   const overrideSchema = (converted: Converted) => describedFields(converted, helpOf);
@@ -28,54 +28,54 @@ export function schemaOf(schema: v.GenericSchema, typeMode: 'input' | 'output', 
 
 type Converted = Parameters<typeof describedFields>[0];
 
-/** What the form says under a field, and of each choice. */
+/** The help text of a field and of its choices. */
 function helpOf({ help, choices = {} }: Marks, description: string | undefined): string | undefined {
   const of_choices = Object.entries(choices).flatMap(([value, { help: meaning }]) =>
     meaning === undefined ? [] : `${value}: ${withoutStop(meaning)}`,
   );
-  const said = [withoutStop(help ?? ''), of_choices.join('; ')].filter((part) => part !== '').join('. ');
-  return description ?? (said === '' ? undefined : said);
+  const text = [withoutStop(help ?? ''), of_choices.join('; ')].filter((part) => part !== '').join('. ');
+  return description ?? (text === '' ? undefined : text);
 }
 
 const withoutStop = (sentence: string): string => sentence.replace(/\.$/, '');
 
-/** What a writer must keep to. A reader of an answer learns nothing from it, and the list of tools is read by models. */
+/** Keywords that matter only for input. They are omitted from answers, because models read the whole list of tools. */
 const LIMITS = new Set(
   `minLength maxLength minItems maxItems minimum maximum pattern default propertyNames additionalProperties`.split(' '),
 );
-/** What the instructions of the endpoint say of every id and time. */
-const SAID: ReadonlySet<unknown> = new Set([Id, Timestamp].map((schema) => v.getDescription(schema)));
+/** Descriptions of ids and times, which the instructions of the endpoint already contain. */
+const COMMON_DESCRIPTIONS: ReadonlySet<unknown> = new Set([Id, Timestamp].map((schema) => v.getDescription(schema)));
 
 interface LeftOut {
   readonly keywords: ReadonlySet<string>;
   readonly descriptions: ReadonlySet<unknown>;
-  /** Of what is within. */
+  /** For nested schemas; absent: the same. */
   readonly inner?: LeftOut;
 }
-const OF_INPUT: LeftOut = { keywords: new Set(), descriptions: SAID };
+const OF_INPUT: LeftOut = { keywords: new Set(), descriptions: COMMON_DESCRIPTIONS };
 const FOR_WRITERS = [Version, TransformTemplate].map((schema) => v.getDescription(schema));
-/** The lock of a version, and what a template can read, are for who writes. Which members an answer always has is said of the answer itself. */
+/** The descriptions of versions and templates matter only for input. `required` is given only at the top level of an answer. */
 const OF_OUTPUT: LeftOut = {
   keywords: LIMITS,
-  descriptions: new Set([...SAID, ...FOR_WRITERS]),
-  inner: { keywords: new Set([...LIMITS, 'required']), descriptions: new Set([...SAID, ...FOR_WRITERS]) },
+  descriptions: new Set([...COMMON_DESCRIPTIONS, ...FOR_WRITERS]),
+  inner: { keywords: new Set([...LIMITS, 'required']), descriptions: new Set([...COMMON_DESCRIPTIONS, ...FOR_WRITERS]) },
 };
 
-/** The largest number that a column holds: nobody comes near it. */
+/** The largest integer that a column can store. Schemas omit it as a limit, because it says nothing about the field. */
 const UNBOUNDED = 2 ** 31 - 1;
 
-/** @param left_out what is not said; a schema of additional properties always is. */
+/** Omits keywords and descriptions, but never a schema of additional properties. */
 function explicit(given: JsonObject, left_out: LeftOut): JsonObject {
   const { keywords, descriptions, inner = left_out } = left_out;
-  const is_said = ([keyword, value]: [string, unknown]): boolean =>
+  const isIncluded = ([keyword, value]: [string, unknown]): boolean =>
     keyword === 'description'
       ? !descriptions.has(value)
       : (value !== UNBOUNDED && !keywords.has(keyword)) || (keyword === 'additionalProperties' && isObject(value));
-  const schema = Object.fromEntries(Object.entries(given).filter(is_said));
-  // An empty list of required members says nothing.
+  const schema = Object.fromEntries(Object.entries(given).filter(isIncluded));
+  // An empty list of required members has no meaning.
   if (Array.isArray(schema['required']) && schema['required'].length === 0) delete schema['required'];
-  const said = Object.keys(schema).some((keyword) => !ANNOTATIONS.has(keyword));
-  const result: JsonObject = said ? schema : { ...schema, ...(left_out === OF_INPUT ? ANY_ARGUMENT : ANY_ANSWER) };
+  const has_type = Object.keys(schema).some((keyword) => !ANNOTATIONS.has(keyword));
+  const result: JsonObject = has_type ? schema : { ...schema, ...(left_out === OF_INPUT ? ANY_ARGUMENT : ANY_ANSWER) };
   if (isObject(schema['properties'])) {
     result['properties'] = Object.fromEntries(
       Object.entries(schema['properties']).map(([name, item]) => [name, isObject(item) ? explicit(item, inner) : item]),
@@ -93,19 +93,19 @@ function explicit(given: JsonObject, left_out: LeftOut): JsonObject {
 
 export type SayOnce = (schema: JsonObject, tool: string) => JsonObject;
 
-/** From so many characters on, saying a schema again costs a model more than looking it up. */
-const WORTH = 120;
+/** Shorter schemas are repeated: they cost a model fewer tokens than a reference. */
+const MIN_REFERENCED = 120;
 
-/** Says each larger object of the answers once: where another tool gives the same, its name stands. */
+/** Includes each larger object of the answers once. Later tools refer to the first tool that returns it. */
 export function createSayOnce(): SayOnce {
   const first = new Map<string, string>();
   const inner = (schema: JsonObject, tool: string): JsonObject => {
-    const { description, required: _, ...said } = schema;
-    const key = isObject(said['properties']) ? JSON.stringify(said) : '';
-    const known = key.length < WORTH ? undefined : first.get(key);
+    const { description, required: _, ...rest } = schema;
+    const key = isObject(rest['properties']) ? JSON.stringify(rest) : '';
+    const known = key.length < MIN_REFERENCED ? undefined : first.get(key);
     const about = typeof description === 'string' ? `${description}. ` : '';
     if (known !== undefined) return { type: 'object', description: `${about}Fields as ${known} gives them` };
-    if (key.length >= WORTH) first.set(key, tool);
+    if (key.length >= MIN_REFERENCED) first.set(key, tool);
     return outer(schema, tool);
   };
   const outer = (schema: JsonObject, tool: string): JsonObject => {

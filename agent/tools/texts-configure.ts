@@ -1,6 +1,6 @@
 import type { ToolText } from './texts.ts';
 
-/** Connections, tools, resources and prompts. */
+/** Texts about connections, tools, resources and prompts. */
 export const CONFIGURE = {
   list_connections: {
     title: 'List connections',

@@ -1,6 +1,6 @@
 import type { ToolText } from './texts.ts';
 
-/** Deploying, moving, undoing, watching and the server’s own settings. */
+/** Texts about deploying, transferring, undoing, monitoring and the settings of the server. */
 export const OPERATE = {
   deploy_server: {
     title: 'Deploy',

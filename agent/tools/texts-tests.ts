@@ -1,6 +1,6 @@
 import type { ToolText } from './texts.ts';
 
-/** Tests of definitions. */
+/** Texts about tests of definitions. */
 export const TESTS = {
   list_tests: {
     title: 'List tests',

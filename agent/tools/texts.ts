@@ -1,11 +1,11 @@
-/** What a tool does to what is stored, for the hints that clients ask people by. */
+/** How a tool changes stored data, for the hints by which clients decide when to request approval. */
 export type Effect = 'reads' | 'adds' | 'overwrites' | 'removes';
 
-/** What a model reads about a tool: when to use it, what comes before and after, limits, an example. */
+/** The description of a tool for models: when to use it, which tools come before and after it, its limits, an example. */
 export interface ToolText {
   readonly title: string;
   readonly effect: Effect;
-  /** A second call with the same arguments does something once more. */
+  /** Not idempotent: a second call with the same arguments has a further effect. */
   readonly repeats?: true;
   readonly description: string;
 }

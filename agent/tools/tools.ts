@@ -10,7 +10,7 @@ import { OPERATE } from './texts-operate.ts';
 import { TESTS } from './texts-tests.ts';
 import type { ToolText } from './texts.ts';
 
-/** A tool of the agent endpoint: what is listed, and the operation that it is. */
+/** A tool of the agent endpoint: its listing, and the operation that it calls. */
 export interface AgentTool {
   readonly operation: OperationName;
   readonly access: Operation['access'];
@@ -29,16 +29,16 @@ export interface AgentTool {
 }
 
 const TEXTS: Readonly<Record<string, ToolText>> = { ...CONFIGURE, ...TESTS, ...OPERATE };
-/** What the `id` of records that are no definitions is called. */
+/** Names of the `id` argument for records that are not definitions. */
 const ID_ARGUMENTS: Readonly<Record<string, string>> = { proposals: 'proposal_id', mcp_sessions: 'session_id' };
 
-/** What an operation's `id` is called where several nouns meet. */
+/** The tool's name for the operation's `id`, such as `tool_id`; null: the operation has none. */
 function idArgument(operation: OperationName): string | null {
   const noun = operation.split('.')[0] ?? '';
   const kind = kindOf(noun);
   return kind === undefined ? (ID_ARGUMENTS[noun] ?? null) : `${kind}_id`;
 }
-/** Arguments that are refused to every token. A tool does not list them and passes them on, for the server to refuse. */
+/** Arguments that the server refuses from every token. A tool does not list them, but passes them on to be refused. */
 function closedTo(operation: OperationName): readonly string[] {
   const [noun = '', verb = ''] = operation.split('.');
   if (!['create', 'update'].includes(verb)) return [];
@@ -55,24 +55,30 @@ export function agentTools(): Map<string, AgentTool> {
     if (entry[1].agent !== undefined) named.set(entry[1].agent, entry);
   }
   const tools = new Map<string, AgentTool>();
-  const sayOnce = createSayOnce();
+  const deduplicateSchemas = createSayOnce();
   for (const [name, text] of Object.entries(TEXTS)) {
     const entry = named.get(name);
-    if (entry !== undefined) tools.set(name, toTool(name, text, ...entry, sayOnce));
+    if (entry !== undefined) tools.set(name, toTool(name, text, ...entry, deduplicateSchemas));
   }
   return tools;
 }
 
-function toTool(name: string, text: ToolText, operation: OperationName, definition: Operation, sayOnce: SayOnce): AgentTool {
-  // An update takes the same fields: what each means is said where a record begins.
+function toTool(
+  name: string,
+  text: ToolText,
+  operation: OperationName,
+  definition: Operation,
+  deduplicateSchemas: SayOnce,
+): AgentTool {
+  // An update takes the same fields, which only the tools that create describe.
   const input = schemaOf(definition.input, 'input', /^(?:create_|update_server_config$)/.test(name));
   const properties = { ...(input['properties'] as Record<string, JsonObject> | undefined) };
   const required = [...((input['required'] as string[] | undefined) ?? []), ...(definition.needs ?? [])];
   const id_argument = 'id' in properties ? idArgument(operation) : null;
   const argumentOf = (field: string) => (field === 'id' ? (id_argument ?? field) : field);
-  // A record that is updated may also be moved to another owner under the name of its own id.
+  // An update can have a field with the name of the id argument, which would move the record to another owner.
   const fields = Object.keys(properties);
-  // The required ones first: clients make signatures of them.
+  // Required ones come first, because clients turn them into function signatures.
   const ordered = [...fields.filter((field) => required.includes(field)), ...fields.filter((field) => !required.includes(field))];
   const renamed = Object.fromEntries(ordered.map((field) => [argumentOf(field), properties[field] ?? {}]));
   for (const field of Object.keys(renamed)) {
@@ -91,17 +97,17 @@ function toTool(name: string, text: ToolText, operation: OperationName, definiti
       description: text.description,
       annotations: annotationsOf(text),
       inputSchema: { ...input, type: 'object', properties: Object.fromEntries(shown), required: required.map(argumentOf) },
-      outputSchema: withNotices(sayOnce(schemaOf(definition.output, 'output'), name), text),
+      outputSchema: withNotices(deduplicateSchemas(schemaOf(definition.output, 'output'), name), text),
     },
   };
 }
 
-/** What these mean stands in the instructions of the endpoint. */
+/** The instructions of the endpoint explain warnings. */
 const WARNINGS = { type: 'array', items: { type: 'object' } };
 
 const IGNORED = { type: 'array', items: { type: 'string' } };
 
-/** Only tools that read ignore arguments. */
+/** Only read tools ignore undeclared arguments. */
 const withNotices = (schema: JsonObject, { effect }: ToolText): AgentTool['listing']['outputSchema'] => ({
   ...schema,
   type: 'object',
@@ -120,16 +126,16 @@ const annotationsOf = ({ title, effect, repeats }: ToolText): JsonObject => ({
   openWorldHint: false,
 });
 
-/** What the endpoint counts over all calls. */
+/** Counters over all calls of the endpoint. */
 export interface Tally {
   undeclared: number;
 }
 
-/** What a call names beside the arguments of the tool. */
-export const undeclaredIn = (tool: AgentTool, given: Readonly<JsonObject>): string[] =>
+/** Names of the sent arguments that the tool does not declare. */
+export const undeclaredIn = (tool: AgentTool, given: Readonly<JsonObject>): readonly string[] =>
   undeclaredBeside(given, new Set(tool.arguments));
 
-/** The arguments of a call as the operation takes them, without those that the tool does not have. */
+/** Converts the arguments of a call to the input of the operation, without undeclared ones. */
 export function toInput({ id_argument, arguments: declared }: AgentTool, given: Readonly<JsonObject>): JsonObject {
   const known = declared.filter((name) => Object.hasOwn(given, name));
   return Object.fromEntries(known.map((name) => [name === id_argument ? 'id' : name, given[name]]));

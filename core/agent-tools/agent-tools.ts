@@ -1,4 +1,3 @@
-import type { AgentToolsApp } from '#core/agent-tools/app.ts';
 import type { WithSources } from '#core/sources/source-pool.ts';
 import type { WithProviders } from '#core/identity/providers/metadata.ts';
 import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
@@ -14,7 +13,7 @@ import { canonical } from '#snapshots/format/canonical.ts';
 import { writeAll } from '#core/records/batch.ts';
 import { checkUpdate, configHandlers } from '#core/server-config/server-config.ts';
 import { readSettings, toVariables } from '#core/settings/settings.ts';
-import { type Entities, flowHandlers } from './flow.ts';
+import { type AgentToolsApp, type Entities, flowHandlers } from './flow.ts';
 import { ENTITY_SERVICES } from '#core/definitions/entity-services.ts';
 import { checkVersion, retryOnConflict } from '#core/records/versioned.ts';
 import { deletedBeside } from '#core/records/history.ts';
@@ -31,7 +30,7 @@ const COMPACT = ['id', 'name', 'connection_name', 'tags'];
 
 type AgentOnly = Exclude<Extract<keyof Handlers, `agent.${string}`>, 'agent.create_tools_batch'>;
 
-/** Deletes one record of a noun and says what went with it; a dry run does the same and leaves nothing. */
+/** Deletes one record. @returns the records that were deleted with it. A dry run is rolled back. */
 async function deleteOne(context: Context, kind: EntityKind, id: string, dry_run: boolean): Promise<Deleted> {
   const deleted = await writeAll(context, dry_run, async (inside, tx) => {
     const row = await ENTITY_SERVICES[kind].noun.get(inside, id, tx);
@@ -78,10 +77,10 @@ export const agentToolHandlers: Pick<Handlers<AgentToolsApp>, AgentOnly> = {
       .map(({ values, ...change }) => (with_values ? { ...change, values } : change));
     return { from_version, checksum, items, total: changes.length, warnings };
   },
-  'agent.list_history': async (context, { details, ...wanted }) =>
-    inShort(context, await historyHandlers['history.list'](context, wanted), details),
-  'agent.get_entity_history': async (context, { details, ...wanted }) =>
-    inShort(context, await historyHandlers['history.entity'](context, wanted), details),
+  'agent.list_history': async (context, { details, ...filter }) =>
+    inShort(context, await historyHandlers['history.list'](context, filter), details),
+  'agent.get_entity_history': async (context, { details, ...filter }) =>
+    inShort(context, await historyHandlers['history.entity'](context, filter), details),
   'agent.get_flow_layout': async (context, { skip, limit }) => {
     const layout = await flowHandlers['flow.layout'](context, {});
     const lists = byPlural(FROZEN_KINDS, (kind) => layout[ENTITIES[kind].plural].slice(skip, skip + limit)) as Entities;
@@ -108,12 +107,12 @@ export const agentToolHandlers: Pick<Handlers<AgentToolsApp>, AgentOnly> = {
     changeVariables(context, how, (stored) => {
       const missing = names.filter((name) => !Object.hasOwn(stored, name));
       if (missing.length > 0) throw new AppError('not_found', `There is no global variable ${missing.join(', ')}.`);
-      const kept = Object.entries(stored).filter(([name]) => !names.includes(name));
-      return { ...Object.fromEntries(kept), ...set };
+      const remaining = Object.entries(stored).filter(([name]) => !names.includes(name));
+      return { ...Object.fromEntries(remaining), ...set };
     }),
 };
 
-/** What a deletion answers, read in its transaction; its newest history entry brings everything back. */
+/** The answer of a deletion, read in its transaction. A rollback to its newest history entry restores everything. */
 async function deletionResult(
   context: Context,
   entity_type: EntityType,
@@ -122,15 +121,15 @@ async function deletionResult(
 ): Promise<Deleted> {
   const entry = await newestEntry(context, entity_type, id);
   const cascaded = await deletedBeside(context, entry?.batch_id ?? null, new Set([id]));
-  const kept = dry_run || context.proposal_run !== undefined ? null : entry;
+  const stored = dry_run || context.proposal_run !== undefined ? null : entry;
   return {
     deleted: !dry_run,
     id,
     name,
     cascaded,
     total: 1 + Object.values(cascaded).flat().length,
-    history_id: kept?.id ?? null,
-    batch_id: kept?.batch_id ?? kept?.id ?? null,
+    history_id: stored?.id ?? null,
+    batch_id: stored?.batch_id ?? stored?.id ?? null,
   };
 }
 
@@ -152,7 +151,7 @@ async function newestEntry({ app }: Context, entity_type: EntityType, entity_id:
 
 type Drafts = Readonly<Record<string, VariableDraft>>;
 
-/** Reads, changes and writes as one: a change in between makes it begin again. */
+/** Reads, changes and writes the variables. Starts again when another request changed them in between. */
 const changeVariables = (
   context: Context<WithSources & WithProviders & WithSnapshots>,
   { version: expected, dry_run }: { readonly version?: number | undefined; readonly dry_run: boolean },

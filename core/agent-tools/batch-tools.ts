@@ -7,7 +7,7 @@ import { inTransaction } from '#core/records/batch.ts';
 import { recordBlocked } from '#core/records/blocked.ts';
 import { tool } from '#core/definitions/tools.ts';
 
-/** A tool that passed every check of a write, and the id that it was checked for. */
+/** A tool that passed every check of a write, and its id. */
 interface CheckedTool {
   readonly id: string;
   readonly checked: Awaited<ReturnType<typeof tool.prepare>>;
@@ -41,14 +41,14 @@ export const batchToolHandlers: Pick<Handlers, 'agent.create_tools_batch'> = {
 
 type Tx = Parameters<Parameters<Context['app']['store']['write']>[0]>[0];
 
-/** What one tool alone would have to pass. A blocked one leaves its trace in the history, as by itself. */
+/** Applies the checks of creating one tool, and records in history that a control blocked it. */
 async function checked(context: Context, draft: Record<string, unknown>): Promise<CheckedTool> {
   const allowed = Object.keys(ToolDraft.entries);
-  // What a tool that was read has besides is dropped, as when one is created by itself.
-  const kept = Object.fromEntries(
+  // Read-only fields of a tool are dropped, as they are when a single tool is created.
+  const sent = Object.fromEntries(
     Object.entries(draft).filter(([name]) => allowed.includes(name) || !Object.hasOwn(Tool.entries, name)),
   );
-  const result = readValue(ToolDraft, kept);
+  const result = readValue(ToolDraft, sent);
   if (!result.success) throw toInvalid(result.issues, allowed);
   const id = newId(context, 'tool', result.output);
   try {
@@ -64,7 +64,7 @@ async function store(context: Context, tx: Tx, { id, checked }: CheckedTool): Pr
   return tool.read(inTransaction(context, tx), row.id);
 }
 
-/** One transaction: a fault of one leaves nothing of any. */
+/** Stores all tools in one transaction, or none. */
 async function storeAll(
   context: Context,
   ready: readonly { index: number; name: string; prepared: CheckedTool }[],

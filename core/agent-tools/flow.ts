@@ -1,4 +1,5 @@
-import type { AgentToolsApp } from '#core/agent-tools/app.ts';
+import type { DeployApp } from '#core/deploy/app.ts';
+import type { HistoryApp } from '#core/history/restorables.ts';
 import { asc } from 'drizzle-orm';
 import { byPlural, ENTITIES, FROZEN_KINDS, type FrozenKind, OWNED_KINDS, type Plural } from '#core/contract/entities.ts';
 import { FlowLayout } from '#core/contract/flow.ts';
@@ -7,6 +8,9 @@ import type { Context, Handlers } from '#core/context/context.ts';
 import { holdsOf } from '#snapshots/format/toolsets.ts';
 import { readSettings } from '#core/settings/settings.ts';
 import { deployHandlers } from '#core/deploy/deploy-handlers.ts';
+
+/** The app that the agent tools need. */
+export type AgentToolsApp = DeployApp & HistoryApp;
 
 export const flowHandlers: Pick<Handlers<AgentToolsApp>, 'flow.layout' | 'flow.toolsets'> = {
   'flow.layout': async (context) => {

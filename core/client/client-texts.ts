@@ -1,4 +1,4 @@
-import { CLIENT_PLACES, shellQuote, TOKEN_PLACE } from '#core/lib/text/command-text.ts';
+import { CLIENT_PLACEHOLDERS, shellQuote, TOKEN_PLACEHOLDER } from '#core/lib/text/command-text.ts';
 import type { ServerConfig } from '#core/contract/settings/config.ts';
 import type { Output } from '#core/contract/index.ts';
 
@@ -7,27 +7,28 @@ export interface ClientText {
   readonly label: string;
   readonly about: string;
   readonly text: string;
-  /** Opens the client and offers the server to it. */
+  /** URL that opens the client and offers to add the server. */
   readonly link?: string;
   /** The client does not show resources whose address has variables. */
   readonly hides_templates?: true;
 }
 
-/** The deployed server as clients meet it. */
+/** The deployed server, as clients connect to it. */
 export interface Endpoint extends Pick<ServerConfig, 'server_name' | 'auth_type' | 'transport'> {
   readonly url: string;
-  /** Absent: a placeholder, where the server wants one. */
+  /** Absent: a placeholder, if the server requires a token. */
   readonly token?: string | undefined;
-  readonly stdio: Output<'server.stdio'>;
-  /** Absent: everything. `url` is its address then. */
+  /** Absent: the server is not offered over stdio. */
+  readonly stdio?: Output<'server.stdio'>;
+  /** Absent: the whole server. With a toolset, `url` is the address of the toolset. */
   readonly toolset?: string | undefined;
 }
 
-/** One client may have several toolsets. */
+/** One client may connect to several toolsets, so their names differ. */
 const nameOf = ({ server_name, toolset }: Pick<Endpoint, 'server_name' | 'toolset'>): string =>
   toolset === undefined ? clientName(server_name) : `${clientName(server_name)}-${toolset}`;
 
-/** A name that a shell and every MCP client take, from the server's display name. */
+/** Converts the server's display name to a name that shells and all MCP clients accept. */
 export const clientName = (server_name: string): string =>
   server_name
     .toLowerCase()
@@ -36,12 +37,19 @@ export const clientName = (server_name: string): string =>
 
 const json = (value: unknown) => JSON.stringify(value, null, 2);
 
-/** How each common client connects to the server: the one source of every page and of the start. Only what can work is offered. */
+/**
+ * Instructions for connecting each common client, for every page and for the start banner. Instructions that cannot work are left
+ * out.
+ */
 export function clientTexts(endpoint: Endpoint): readonly ClientText[] {
-  return endpoint.transport === 'stdio' ? [stdioText(endpoint)] : [...networkTexts(endpoint), stdioText(endpoint)];
+  const { stdio, transport } = endpoint;
+  return [
+    ...(transport === 'stdio' ? [] : networkTexts(endpoint)),
+    ...(stdio === undefined ? [] : [stdioText({ ...endpoint, stdio })]),
+  ];
 }
 
-/** A link would register a client with a placeholder for a token: it waits for the token. */
+/** There is no link until the token is known, because it would register the client with a placeholder. */
 const linkOf = (endpoint: Endpoint, link: string): Pick<ClientText, 'link'> =>
   NEEDS_NO_TOKEN.has(endpoint.auth_type) || endpoint.token !== undefined ? { link } : {};
 
@@ -143,11 +151,11 @@ function networkTexts(endpoint: Endpoint): readonly ClientText[] {
   ];
 }
 
-/** With sign-in the client gets its token by itself. */
+/** With sign-in, the client gets its token automatically. */
 const NEEDS_NO_TOKEN: ReadonlySet<ServerConfig['auth_type']> = new Set(['none', 'oauth']);
-const credentialOf = ({ auth_type, token }: Omit<Endpoint, 'stdio'>): string | null => {
+const credentialOf = ({ auth_type, token }: Endpoint): string | null => {
   if (auth_type === 'none' || (auth_type === 'oauth' && token === undefined)) return null;
-  return `Bearer ${token ?? TOKEN_PLACE}`;
+  return `Bearer ${token ?? TOKEN_PLACEHOLDER}`;
 };
 
 function gooseLink({ url, server_name }: Endpoint, name: string, credential: string | null): string {
@@ -163,8 +171,8 @@ function gooseLink({ url, server_name }: Endpoint, name: string, credential: str
 }
 
 /** Sends one message of the protocol from a shell. */
-export function curlText(endpoint: Omit<Endpoint, 'stdio'>, message: object): string {
-  const credential = credentialOf({ ...endpoint, token: endpoint.token ?? TOKEN_PLACE });
+export function curlText(endpoint: Endpoint, message: object): string {
+  const credential = credentialOf({ ...endpoint, token: endpoint.token ?? TOKEN_PLACEHOLDER });
   return [
     `curl -s ${endpoint.url}`,
     `-H 'content-type: application/json'`,
@@ -174,17 +182,20 @@ export function curlText(endpoint: Omit<Endpoint, 'stdio'>, message: object): st
   ].join(' \\\n  ');
 }
 
-/** ChatGPT and claude.ai send no token of ours: they connect without any, or sign in at the authorization server that the metadata names. */
-const NEEDS_NO_HEADER: ReadonlySet<ServerConfig['auth_type']> = new Set(['none', 'oauth_introspection', 'jwt', 'oauth']);
+/**
+ * Clients of these servers need no access token: they connect without one, or sign in at the authorization server in the
+ * metadata.
+ */
+export const NEEDS_NO_HEADER: ReadonlySet<ServerConfig['auth_type']> = new Set(['none', 'oauth_introspection', 'jwt', 'oauth']);
 
-/** Elsewhere mcp-remote refuses plain HTTP unless it is allowed. */
+/** For other hosts, mcp-remote refuses plain HTTP unless an option allows it. */
 const MCP_REMOTE_HTTP: ReadonlySet<string> = new Set(['localhost', '127.0.0.1']);
 function plainHttp(url: string): string[] {
   const { protocol, hostname } = new URL(url);
   return protocol === 'http:' && !MCP_REMOTE_HTTP.has(hostname) ? ['--allow-http'] : [];
 }
 
-function stdioText(endpoint: Endpoint): ClientText {
+function stdioText(endpoint: Endpoint & Required<Pick<Endpoint, 'stdio'>>): ClientText {
   const { toolset, stdio } = endpoint;
   const { command, env, secrets } = stdio;
   const args = toolset === undefined ? stdio.args : [...stdio.args, '--toolset', toolset];
@@ -199,22 +210,26 @@ function stdioText(endpoint: Endpoint): ClientText {
   };
 }
 
-/** Of UTF-8; `btoa` alone takes Latin-1 only. */
+/** Encodes the text as UTF-8 first, because `btoa` accepts only Latin-1. */
 const base64 = (text: string): string => btoa(String.fromCharCode(...new TextEncoder().encode(text)));
 
-/** What was made for an agent just now; placeholders stand for the rest. */
+/** The credential that was just created for an agent. Placeholders replace the missing parts. */
 export interface AgentCredential {
   readonly token?: string | undefined;
   readonly client_id?: string | undefined;
   readonly client_secret?: string | undefined;
 }
 
-/** Differs from every usual name of the server that serves tools: one client may have both. */
+/** Differs from the usual names of the server that serves tools, because one client may have both. */
 const AGENT_NAME = 'sluice-admin';
 
-/** How an agent that administers Sluice is connected. */
+/** Instructions for connecting an agent that administers Sluice. */
 export function agentTexts(origin: string, credential: AgentCredential = {}): readonly ClientText[] {
-  const { token = TOKEN_PLACE, client_id = CLIENT_PLACES.client_id, client_secret = CLIENT_PLACES.client_secret } = credential;
+  const {
+    token = TOKEN_PLACEHOLDER,
+    client_id = CLIENT_PLACEHOLDERS.client_id,
+    client_secret = CLIENT_PLACEHOLDERS.client_secret,
+  } = credential;
   const url = `${origin}/agent-mcp/mcp`;
   const authorization = `Bearer ${token}`;
   return [

@@ -4,13 +4,13 @@ import { routes } from '#core/contract/routes.ts';
 import { AppError, type ErrorCode, type FieldError } from '#core/errors.ts';
 
 export interface ClientOptions {
-  /** Origin of the server without a trailing slash; empty for the page's own. */
+  /** Origin of the server without a trailing slash. Empty: the origin of the page. */
   readonly base_url: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
 }
 
-/** @param file the body of an operation that takes a file. @param request_id under which the server says how far it is. */
+/** @param file the body of an operation that takes a file. @param request_id the id under which the server reports progress. */
 export type CallOperation = <N extends OperationName>(
   name: N,
   input: RawInput<N>,
@@ -19,7 +19,7 @@ export type CallOperation = <N extends OperationName>(
   request_id?: string,
 ) => Promise<Output<N>>;
 
-/** The REST API as typed calls. Faults arrive as AppError with the server's own sentence, code and field errors. */
+/** The REST API as typed calls. Throws AppError with the detail, code and field errors of the server. */
 export function createClient(options: ClientOptions): CallOperation {
   const send = options.fetch ?? ((url, init) => fetch(url, init));
   return async (name, input, signal, file, request_id) => {
@@ -55,7 +55,7 @@ export function createClient(options: ClientOptions): CallOperation {
   };
 }
 
-/** What an answer without a code means: it is that of a proxy in front, since the server always sends one. */
+/** Code and detail for error responses without a code. The server always sends one, so these come from a proxy. */
 const BY_STATUS: Readonly<Record<number, readonly [ErrorCode, string]>> = {
   413: ['too_large', 'A proxy in front of the server does not accept a request of this size.'],
   429: ['rate_limited', 'Too many requests were sent. Wait a moment, then try again.'],
@@ -64,7 +64,7 @@ const BY_STATUS: Readonly<Record<number, readonly [ErrorCode, string]>> = {
   504: ['unavailable', 'The server did not answer the proxy in front of it in time.'],
 };
 
-/** The code and the sentence of an answer that has none of its own. */
+/** Returns the code and detail for an error response without a code. */
 export const withoutCode = (status: number): readonly [ErrorCode, string] =>
   BY_STATUS[status] ?? ['internal', `The server answered ${status}.`];
 

@@ -1,16 +1,16 @@
 import type { Kv } from './kv.ts';
-import { createExpiringMap } from '#core/lib/expiring-map.ts';
+import { createExpiringMap } from '#core/lib/recent-map.ts';
 
-/** Values and counters that are kept at least; those not used for longest go first. */
-const KEPT = 50_000;
+/** Values, and as many counters. Beyond that the least recently used ones are dropped. */
+const MAX_ENTRIES = 50_000;
 
 /**
  * The key-value store of one process.
  * @param now in ms. Monotonic, so that setting the clock does not lengthen a block.
  */
 export function createMemoryKv(now: () => number = () => performance.now()): Kv {
-  const values = createExpiringMap<string>(now, KEPT);
-  const counters = createExpiringMap<{ count: number; readonly ends: number }>(now, KEPT);
+  const values = createExpiringMap<string>(now, MAX_ENTRIES);
+  const counters = createExpiringMap<{ count: number; readonly ends: number }>(now, MAX_ENTRIES);
   const listeners = new Map<string, Set<(message: string) => void>>();
   return {
     up: () => true,
@@ -25,12 +25,12 @@ export function createMemoryKv(now: () => number = () => performance.now()): Kv 
       counters.delete(key);
     },
     async increment(key, window_ms, by = 1) {
-      const kept = counters.get(key);
-      // What is taken back of a window that has ended is no credit for the next one.
-      if (kept === undefined && by < 0) return { count: 0, resets_in_ms: 0 };
-      const entry = kept ?? { count: 0, ends: now() + window_ms };
+      const current = counters.get(key);
+      // A refund for a window that has ended must not become credit in the next one.
+      if (current === undefined && by < 0) return { count: 0, resets_in_ms: 0 };
+      const entry = current ?? { count: 0, ends: now() + window_ms };
       entry.count += by;
-      if (kept === undefined) counters.set(key, entry, entry.ends);
+      if (current === undefined) counters.set(key, entry, entry.ends);
       return { count: entry.count, resets_in_ms: entry.ends - now() };
     },
     async publish(channel, message) {

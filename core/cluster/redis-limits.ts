@@ -1,21 +1,21 @@
 import { Redis } from 'ioredis';
 import { digestOf, namespaceOf, createRedisState } from './redis-state.ts';
 
-/** Limits that several programs keep together, in Redis, and texts that they hand each other. Whatever one of them holds ends by itself. */
+/** Limits that several programs share through Redis, and mailboxes between them. Everything expires, so a crashed program blocks nothing. */
 export interface RedisLimits {
-  /** False: Redis does not answer, and everybody counts alone. */
+  /** False while Redis does not answer: each program then counts alone. */
   up(): boolean;
-  /** Takes up to `wanted` of what is left of a limit in its present window, which begins with the first taking. */
-  permits(key: string, wanted: number, limit: number, window_ms: number): Promise<{ granted: number; resets_in_ms: number }>;
-  /** Renews the slots that an owner holds of a limit, takes more, or learns how many to give back. */
+  /** Takes up to `requested` of what remains of a limit in the current window, which begins with the first request. */
+  permits(key: string, requested: number, limit: number, window_ms: number): Promise<{ granted: number; resets_in_ms: number }>;
+  /** Renews the slots that an owner holds, takes more, or reports how many to give back. */
   slots(needed: SlotsNeeded): Promise<SlotsGranted>;
-  /** Gives all slots of an owner back. */
+  /** Releases all slots of an owner. */
   release(key: string, owner: string): Promise<void>;
-  /** A place for one text, for so long. */
+  /** Opens a mailbox for one message. */
   openMailbox(key: string, ttl_ms: number): Promise<void>;
-  /** Does nothing where no place is open. */
+  /** Ignored when no mailbox is open. */
   putMessage(key: string, text: string): Promise<void>;
-  /** Empty: nothing is there yet. */
+  /** Returns an empty text when no message arrived yet. */
   takeMessage(key: string): Promise<string>;
   closeMailbox(key: string): Promise<void>;
   close(): void;
@@ -25,18 +25,18 @@ export interface SlotsNeeded {
   readonly key: string;
   readonly owner: string;
   readonly limit: number;
-  /** What the owner acts on now; it gives back by naming less than it was granted. */
+  /** Slots in use now. To give slots back, the owner sends fewer than it was granted. */
   readonly held: number;
-  /** How many it could use at this moment. */
+  /** Slots that the owner could use now. */
   readonly needed: number;
-  /** Without a renewal for so long its slots are free. */
+  /** The owner's slots are freed after this time without a renewal. */
   readonly ttl_ms: number;
 }
 export interface SlotsGranted {
   readonly held: number;
-  /** Its part by now: the owner gives back what it holds beyond. */
+  /** The owner's current share. It gives back slots beyond it. */
   readonly target: number;
-  /** Somebody needs more than there is. */
+  /** Whether more slots are needed than the limit allows. */
   readonly contended: boolean;
 }
 
@@ -52,10 +52,10 @@ end
 return {granted, left}`;
 
 /**
- * What is needed is divided max-min fairly; a rest that cannot be divided goes round by the second, so that nobody starves when
- * there are more owners than slots. What nobody needs is divided evenly as a reserve. Nobody is given what another holds still.
+ * Divides the needed slots max-min fairly. A remainder rotates every second, so that no owner starves when there are more owners than
+ * slots. Unneeded slots are divided evenly as a reserve. A slot that another owner still holds is not granted.
  */
-const PLACES = `
+const SLOTS = `
 local owner, limit, held, needed, ttl = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -105,8 +105,8 @@ redis.call('PEXPIRE', KEYS[1], ttl * 2)
 return {held, target, sum > limit and 1 or 0}`;
 
 interface Scripted extends Redis {
-  sluicePermits(key: string, wanted: number, limit: number, window_ms: number): Promise<[number, number]>;
-  sluicePlaces(
+  sluicePermits(key: string, requested: number, limit: number, window_ms: number): Promise<[number, number]>;
+  sluiceSlots(
     key: string,
     owner: string,
     limit: number,
@@ -116,13 +116,13 @@ interface Scripted extends Redis {
   ): Promise<[number, number, number]>;
 }
 
-/** An answer that takes longer counts as none. */
+/** A slower answer counts as a failure. */
 const ANSWER_MS = 2_000;
 const RETRY_MS = 1_000;
 
 /**
  * @param space the same for every program of the installation: see `namespaceOf`.
- * @param onChange is told when Redis is lost, with the reason, and when it is back.
+ * @param onChange is called with the reason when Redis goes down, and when it is back.
  */
 export function openRedisLimits(url: string, space: string, onChange: (up: boolean, reason: string) => void): RedisLimits {
   const client = new Redis(url, {
@@ -133,40 +133,42 @@ export function openRedisLimits(url: string, space: string, onChange: (up: boole
     commandTimeout: ANSWER_MS,
     connectTimeout: 2_000,
     retryStrategy: (times) => Math.min(100 * times, RETRY_MS),
-    scripts: { sluicePermits: { lua: PERMITS, numberOfKeys: 1 }, sluicePlaces: { lua: PLACES, numberOfKeys: 1 } },
+    scripts: { sluicePermits: { lua: PERMITS, numberOfKeys: 1 }, sluiceSlots: { lua: SLOTS, numberOfKeys: 1 } },
   }) as Scripted;
   const state = createRedisState(onChange);
-  // What is asked of it later: a Redis that is out of memory, read-only or short of permissions answers a PING.
-  const look = () => {
+  // Runs a script, because a Redis that is out of memory, read-only or short of permissions still answers a PING.
+  const probe = () => {
     if (client.status !== 'ready') return;
     state.watch(client.sluicePermits('probe', 1, Number.MAX_SAFE_INTEGER, RETRY_MS)).then(
       () => state.set(true, 'it answers'),
       () => undefined,
     );
   };
-  client.on('ready', look);
+  client.on('ready', probe);
   client.on('error', (error: Error) => state.set(false, error.message));
   client.on('close', () => state.set(false, 'the connection was lost'));
-  // A connection that hangs is no lost one: what was given up is tried again.
-  const probe = setInterval(() => {
-    if (state.up() === false) look();
+  // A connection that hangs is not closed, so it is probed again after a failure.
+  const probing = setInterval(() => {
+    if (state.up() === false) probe();
   }, RETRY_MS);
-  probe.unref();
+  probing.unref();
 
   return {
     up: () => state.up() === true,
-    async permits(key, wanted, limit, window_ms) {
-      const [granted, resets_in_ms] = await state.watch(client.sluicePermits(`rate:${digestOf(key)}`, wanted, limit, window_ms));
+    async permits(key, requested, limit, window_ms) {
+      const [granted, resets_in_ms] = await state.watch(
+        client.sluicePermits(`rate:${digestOf(key)}`, requested, limit, window_ms),
+      );
       return { granted, resets_in_ms };
     },
     async slots({ key, owner, limit, held, needed, ttl_ms }) {
       const [now_held, target, contended] = await state.watch(
-        client.sluicePlaces(`places:${key}`, owner, limit, held, needed, ttl_ms),
+        client.sluiceSlots(`slots:${key}`, owner, limit, held, needed, ttl_ms),
       );
       return { held: now_held, target, contended: contended === 1 };
     },
     async release(key, owner) {
-      await client.hdel(`places:${key}`, owner);
+      await client.hdel(`slots:${key}`, owner);
     },
     async openMailbox(key, ttl_ms) {
       await state.watch(client.set(`text:${digestOf(key)}`, '', 'PX', ttl_ms));
@@ -182,7 +184,7 @@ export function openRedisLimits(url: string, space: string, onChange: (up: boole
     },
     close() {
       state.end();
-      clearInterval(probe);
+      clearInterval(probing);
       client.disconnect();
     },
   };

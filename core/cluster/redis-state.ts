@@ -1,26 +1,26 @@
 import { createHash } from 'node:crypto';
 
 /**
- * What every key and channel of an installation begins with: several may use one Redis.
- * @param space the same for all programs of one installation and for no other: the service token.
+ * The prefix of every key and channel of an installation, as several may share one Redis.
+ * @param space the service token, which all programs of one installation share and no others.
  */
 export const namespaceOf = (space: string): string => `sluice:${digestOf(space)}:`;
 
-/** Secrets, callers and addresses are not written down in Redis. */
+/** Redis holds digests instead of secrets, callers and addresses. */
 export const digestOf = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 22);
 
-/** Whether Redis answers, as the commands and looks of one connection show it. */
+/** Whether Redis answers, by the commands and probes of one connection. */
 export interface RedisState {
-  /** Null: nothing is known yet. */
+  /** Null before the first answer. */
   up(): boolean | null;
   set(up: boolean, reason: string): void;
-  /** A failure of the work means that Redis does not answer. */
+  /** Sets the state to down when the work fails. */
   watch<T>(work: Promise<T>): Promise<T>;
-  /** From now on nobody is told of a change. */
+  /** No change is reported from now on. */
   end(): void;
 }
 
-/** @param onChange is told when Redis is lost, with the reason, and when it is back. */
+/** @param onChange is called with the reason when Redis goes down, and when it is back. */
 export function createRedisState(onChange: (up: boolean, reason: string) => void): RedisState {
   let up: boolean | null = null;
   let ended = false;

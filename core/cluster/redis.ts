@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import type { Kv } from './kv.ts';
 import { namespaceOf, createRedisState, messageOf } from './redis-state.ts';
 
-/** Adds to a counter and starts its window in one step. What is taken back of a window that has ended is no credit for the next. */
+/** Adds to a counter and starts its window in one step. A refund for a window that has ended must not become credit in the next. */
 const INCREMENT = `
 if tonumber(ARGV[1]) < 0 and redis.call('EXISTS', KEYS[1]) == 0 then return {0, 0} end
 local count = redis.call('INCRBY', KEYS[1], ARGV[1])
@@ -13,15 +13,15 @@ if left < 0 then
 end
 return {count, left}`;
 
-/** Nobody waits longer for an answer. */
+/** Timeout of a command. */
 const ANSWER_MS = 800;
-/** Sooner or later than that a connection counts as made, or as one that hangs. */
+/** Timeout of a connection attempt. */
 const CONNECT_MS = 2_000;
 const RETRY_MS = 1_000;
-/** How often Redis is asked to do what it is needed for. */
-const LOOK_MS = 3_000;
+/** How often Redis is probed. */
+const PROBE_MS = 3_000;
 
-/** A command is sent once and answered in time, or fails: nothing is kept for later. */
+/** A command is sent once, and fails when its response is late. Commands are neither queued nor resent. */
 const OPTIONS = {
   enableOfflineQueue: false,
   maxRetriesPerRequest: 0,
@@ -36,13 +36,13 @@ export interface RedisKvOptions {
   /** The same for every program of the installation: see `namespaceOf`. */
   readonly space: string;
   /** Counts and carries messages within this process while Redis is away. */
-  readonly meanwhile: Kv;
-  /** Is told when Redis is lost, with the reason, and when it is back. */
+  readonly fallback: Kv;
+  /** Called with the reason when Redis goes down, and when it is back. */
   readonly onChange: (up: boolean, reason: string) => void;
 }
 
-/** The shared key-value store. It reconnects by itself; counters go on in this process until then. */
-export function createRedisKv({ url, space, meanwhile, onChange }: RedisKvOptions): Kv {
+/** The shared key-value store. It reconnects automatically; until then counters and messages are local to this process. */
+export function createRedisKv({ url, space, fallback, onChange }: RedisKvOptions): Kv {
   const prefix = namespaceOf(space);
   const client = new Redis(url, { ...OPTIONS, keyPrefix: prefix });
   const subscriber = new Redis(url, { ...OPTIONS, autoResubscribe: false });
@@ -50,7 +50,7 @@ export function createRedisKv({ url, space, meanwhile, onChange }: RedisKvOption
   const subscribed = new Set<string>();
   const state = createRedisState(onChange);
   let closed = false;
-  /** A start waits for the first connection, so that what is shared is shared from the first call on. */
+  /** The first commands wait for the connection, so that state is shared from the first call on. */
   const first = Promise.withResolvers<void>();
   setTimeout(first.resolve, ANSWER_MS).unref();
   let began = false;
@@ -61,7 +61,7 @@ export function createRedisKv({ url, space, meanwhile, onChange }: RedisKvOption
     if (!began) await first.promise;
     return state.watch(work());
   };
-  /** A connection that hangs says nothing: it is made anew. One that refuses would refuse again. */
+  /** Replaces a connection that hangs. One that refuses would refuse again. */
   const renew = (connection: Redis, error: unknown) => {
     if (!closed && !isRefusal(error)) connection.disconnect(true);
   };
@@ -77,12 +77,12 @@ export function createRedisKv({ url, space, meanwhile, onChange }: RedisKvOption
       renew(subscriber, error);
     }
   };
-  // Everything that is asked of it later: a Redis that is out of memory, read-only or short of permissions answers a PING.
+  // Runs every kind of command, because a Redis that is out of memory, read-only or short of permissions still answers a PING.
   const probe = async (): Promise<void> => {
     if (client.status !== 'ready') return;
     try {
-      const asked = [client.eval(INCREMENT, 1, 'probe', 1, LOOK_MS), client.get('probe'), client.publish(`${prefix}probe`, '')];
-      await Promise.all([...asked, listen()]);
+      const probes = [client.eval(INCREMENT, 1, 'probe', 1, PROBE_MS), client.get('probe'), client.publish(`${prefix}probe`, '')];
+      await Promise.all([...probes, listen()]);
       state.set(true, 'it answers');
     } catch (error) {
       state.set(false, messageOf(error));
@@ -92,18 +92,18 @@ export function createRedisKv({ url, space, meanwhile, onChange }: RedisKvOption
   client.on('ready', () => void probe().then(first.resolve));
   client.on('error', (error: Error) => state.set(false, error.message));
   client.on('close', () => state.set(false, 'the connection was lost'));
-  // Its losses are those of the other one, or are seen by looking.
+  // The client reports a lost connection, and the probe finds one that the subscriber alone lost.
   subscriber.on('error', () => undefined);
   subscriber.on('close', () => subscribed.clear());
   subscriber.on('ready', () => void listen().catch((error: unknown) => state.set(false, messageOf(error))));
   subscriber.on('message', (name: string, message: string) => {
     for (const each of listeners.get(name) ?? []) each(message);
   });
-  const looking = setInterval(() => {
+  const probing = setInterval(() => {
     void probe();
     if (subscriber.status === 'ready') subscriber.ping().catch((error: unknown) => renew(subscriber, error));
-  }, LOOK_MS);
-  looking.unref();
+  }, PROBE_MS);
+  probing.unref();
 
   return {
     up: () => state.up() !== false,
@@ -115,19 +115,19 @@ export function createRedisKv({ url, space, meanwhile, onChange }: RedisKvOption
       await ask(() => client.del(key));
     },
     async increment(key, window_ms, by = 1) {
-      // While it is known to be away nobody waits for it.
-      if (state.up() === false) return meanwhile.increment(key, window_ms, by);
+      // While Redis is known to be down, calls do not wait for it.
+      if (state.up() === false) return fallback.increment(key, window_ms, by);
       try {
         const [count, left] = (await ask(() => client.eval(INCREMENT, 1, key, by, window_ms))) as [number, number];
         return { count, resets_in_ms: left };
       } catch {
-        return meanwhile.increment(key, window_ms, by);
+        return fallback.increment(key, window_ms, by);
       }
     },
     async publish(channel, message) {
-      if (state.up() === false) return meanwhile.publish(`${prefix}${channel}`, message);
+      if (state.up() === false) return fallback.publish(`${prefix}${channel}`, message);
       await ask(() => client.publish(`${prefix}${channel}`, message)).catch(() =>
-        meanwhile.publish(`${prefix}${channel}`, message),
+        fallback.publish(`${prefix}${channel}`, message),
       );
     },
     async subscribe(channel, listener) {
@@ -135,20 +135,20 @@ export function createRedisKv({ url, space, meanwhile, onChange }: RedisKvOption
       const set_of = listeners.get(name) ?? new Set();
       set_of.add(listener);
       listeners.set(name, set_of);
-      const endMeanwhile = await meanwhile.subscribe(name, listener);
+      const endFallback = await fallback.subscribe(name, listener);
       await listen().catch((error: unknown) => state.set(false, messageOf(error)));
       return () => {
-        endMeanwhile();
+        endFallback();
         set_of.delete(listener);
       };
     },
     async close() {
       closed = true;
       state.end();
-      clearInterval(looking);
+      clearInterval(probing);
       client.disconnect();
       subscriber.disconnect();
-      await meanwhile.close();
+      await fallback.close();
     },
   };
 }

@@ -9,17 +9,18 @@ import type { ProgressNote } from '#core/platform/progress.ts';
 import type { Platform } from '#core/platform/platform.ts';
 import type { Input, OperationName, Output, RawInput } from '#core/contract/index.ts';
 
-/** The id of a new record; that of a proposed one is the same whenever the proposal is tried, and when it is approved. */
+/** Returns the ID of a new record. A proposed record has the same ID in every trial run of its proposal and on approval. */
 export const newId = ({ app, proposal_run }: Context, kind: EntityKind, values: object): string =>
   proposal_run?.newId(kind, String((values as { name?: unknown }).name)) ?? app.ids();
 
 /**
- * Whether what is stored already is no change. An agent calls again where it is not sure that its call arrived, and its tools say that
- * this does nothing; what it proposes is the same whoever tries it. Any other PATCH with a field counts as a version (specification 9).
+ * Whether writing unchanged values changes nothing. Agents repeat calls if they are unsure that one arrived, and their tools
+ * promise that this is safe. A proposal must give the same result for every caller. Any other PATCH with a field creates a new
+ * version.
  */
 export const isIdempotent = ({ by_name, proposal_run }: Context): boolean => by_name === true || proposal_run !== undefined;
 
-/** What an entry is about. */
+/** The record that a history entry is about. */
 export interface Subject {
   readonly entity_type: EntityType;
   readonly entity_id: string;
@@ -33,77 +34,77 @@ export interface Recorded extends Subject {
   readonly batch_id?: string | undefined;
 }
 
-/** Who calls; what history and activity name. */
+/** The caller, as recorded in history and activity. */
 export interface Actor {
   readonly type: 'admin' | 'agent_token' | 'oauth_client' | 'system';
   readonly id: string | null;
   readonly name: string;
   readonly scopes: readonly Scope[];
-  /** Of a person, however they signed in. The credentials that administrators make have none: their scopes say what they may. */
+  /** Role of a signed-in person. Tokens and clients have none: their scopes decide. */
   readonly role?: Role;
-  /** Of a person's session. */
+  /** Session of a person. */
   readonly session_id?: string;
 }
 
-/** One request, whatever edge it came through. */
+/** One request, through any edge. */
 export interface RequestContext {
   readonly actor: Actor | null;
   readonly ip: string | null;
   readonly user_agent: string | null;
   readonly request_id: string;
   readonly signal?: AbortSignal;
-  /** The file that an operation takes, and how long it says that it is. */
+  /** Body of a file upload, and its declared length. */
   readonly body?: ReadableStream<Uint8Array> | null;
   readonly body_bytes?: number | null;
-  /** Secret of the cookie that binds the sign-in of a client to the browser that began it. */
+  /** Secret of the cookie that ties a client's sign-in to the browser that started it. */
   readonly browser?: string | null;
-  /** Gives the session cookie of the answer, or null to clear it. */
+  /** Sets the session cookie of the response, or clears it with null. */
   readonly setSession?: (token: string | null) => void;
-  /** Names stand where ids are wanted: an agent calls. */
+  /** The caller is an agent: fields for ids may contain names. */
   readonly by_name?: boolean;
-  /** The proposal that a token names, and why it proposes this. */
+  /** The proposal that a token adds to, and its note on this operation. */
   readonly proposal?: { readonly id: string | null; readonly note: string | null };
   readonly proposal_run?: ProposalRun;
 }
 
-/** An operation of a proposal that is tried, or applied. */
+/** Set while an operation of a proposal is tested or applied. */
 export interface ProposalRun {
   readonly proposal_id: string;
   readonly author: string;
-  /** The id of a new record, the same in every replay. */
+  /** Returns the ID of a new record, the same in every run of the proposal. */
   newId(kind: string, name: string): string;
-  /** What history is told, in its order. */
+  /** Recorded history entries, in order. */
   readonly written: Recorded[];
 }
 
-/** Several records written as one: an import, a rollback. */
+/** Several records written together: an import or a rollback. */
 export interface ChangeBatch {
   readonly action: 'import' | 'rollback';
   readonly batch_id: string;
-  /** Connections that are about to be stored, by id: what belongs to them is checked against these. */
+  /** Connections of the batch that are not stored yet, by ID. Definitions are checked against these. */
   readonly connections: ReadonlyMap<string, ConnectionRow>;
   readonly progress: ProgressNote;
-  /** What all of its records need, read once. */
+  /** Shared by all records of the batch and read once. */
   readonly cache: {
     tool_names?: Promise<string[]>;
     settings?: Promise<StoredSettings>;
     /** Stored connections, by id. */
     owners?: ReadonlyMap<string, ConnectionRow>;
-    /** Ids of what is about to be stored. */
+    /** IDs of the records that the batch will store. */
     planned?: ReadonlySet<string>;
-    /** Records whose names or addresses others take, as they were before they gave them up, by id. */
+    /** Previous states, by ID, of records whose name or address another record of the batch takes. */
     parked?: Map<string, StoredEntity>;
-    /** That an owner who can sign in remains is checked once, at the end. */
+    /** Set if the check that an owner can still sign in runs only once, at the end. */
     keeps_owner?: boolean;
   };
 }
 
-/** What a handler gets. */
+/** First argument of every handler. */
 export interface Context<A extends Platform = WithSources> extends RequestContext {
   readonly app: A;
-  /** For what runs operations itself. */
+  /** For handlers that run other operations. */
   readonly operations?: RunOperations<A>;
-  /** What is written belongs to this: history names its action and batch. */
+  /** The batch that writes belong to: history records its action and id. */
   readonly batch?: ChangeBatch;
 }
 
@@ -111,14 +112,14 @@ export type Handlers<A extends Platform = WithSources> = {
   readonly [N in OperationName]: (context: Context<A>, input: Input<N>) => Promise<Output<N>> | Output<N>;
 };
 
-/** The product itself acting: the demo, imports at start. */
+/** Sluice as the actor, for the demo and for imports at start. */
 export const SYSTEM: Actor = { type: 'system', id: null, name: 'system', scopes: ['read', 'write', 'deploy'] };
 
 export const systemRequest = (request_id: string): RequestContext => ({ actor: SYSTEM, ip: null, user_agent: null, request_id });
 
-/** How operations are run by an operation. */
+/** Runs operations from within a handler. */
 export interface RunOperations<A extends Platform = WithSources> {
   run<N extends OperationName>(app: A, name: N, input: RawInput<N>, call: RequestContext): Promise<Output<N>>;
-  /** Without asking who may: the input was parsed, and its caller was let in before. */
-  perform(app: A, name: OperationName, given: Readonly<Record<string, unknown>>, call: RequestContext): Promise<unknown>;
+  /** Runs only the handler: the input is already parsed and the caller authorised. */
+  perform(app: A, name: OperationName, input: Readonly<Record<string, unknown>>, call: RequestContext): Promise<unknown>;
 }

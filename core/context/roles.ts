@@ -2,20 +2,20 @@ import { holds, type Role, ROLE_CHOICES } from '#core/contract/identity/roles.ts
 import { AppError } from '#core/errors.ts';
 import type { Actor } from './context.ts';
 
-/** The role of whoever acts; null for credentials that are no person's. A session that says none may do the least. */
+/** The role of an actor; null for tokens and clients. A session without a role has the lowest one. */
 export function roleOf({ type, role }: Actor): Role | null {
   if (type === 'system') return 'owner';
   return role ?? (type === 'admin' ? 'caller' : null);
 }
 
-/** Whoever acts, as it is kept beside what they did. */
+/** The actor in the form that is stored with its changes. */
 export const authorOf = (actor: Actor | null): Pick<Actor, 'type' | 'id' | 'name'> => ({
   type: actor?.type ?? 'system',
   id: actor?.id ?? null,
   name: actor?.name ?? 'system',
 });
 
-/** Refuses a person whose role is less than `least`. */
+/** Throws `role_required` for a person with a lower role than `least`. */
 export function requireRole(actor: Actor, least: Role | null): void {
   const role = roleOf(actor);
   if (role === null || least === null || holds(role, least)) return;
@@ -26,9 +26,9 @@ export function requireRole(actor: Actor, least: Role | null): void {
   );
 }
 
-/** Somebody who signed in with at least this role, or the product itself. Tokens are none, whoever made them. */
+/** Whether the actor is a signed-in person with at least this role, or Sluice. A person's tokens do not count. */
 export const isPerson = (actor: Actor | null, least: Role): boolean =>
   actor !== null && (actor.type === 'admin' || actor.type === 'system') && holds(roleOf(actor) ?? 'caller', least);
 
-/** Somebody who signed in as an administrator or owner, or the product itself. */
+/** Whether the actor is a signed-in administrator or owner, or Sluice. */
 export const isAdministrator = (actor: Actor | null): boolean => isPerson(actor, 'admin');

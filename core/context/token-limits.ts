@@ -21,24 +21,27 @@ import { differs, type Settings } from '#core/settings/settings.ts';
 import type { ConnectionRow } from '#core/sources/source-pool.ts';
 import { isSealed } from '#core/lib/sealed-values.ts';
 
-/** What a token and an editor may never do, by whichever way a change comes (contract sections 2 and 14). */
+// Limits of tokens and editors. They apply to every kind of change: writes, imports, rollbacks and restored versions.
 
-/** Refuses a token's change of any setting but those that are open to tokens; the sentence names the fields. */
+/** Throws `admin_only` if a token changes a setting that is not open to tokens. The message names the fields. */
 export function refuseSettings(actor: Actor | null, before: Settings, after: Settings): void {
   if (isAdministrator(actor)) return;
   const fields = Object.keys(after) as (keyof Settings)[];
   refuseClosed(fields.filter((field) => differs(field, before, after)));
 }
 
-/** The same for a snapshot that is activated; a secret that was only sealed again is the same. */
+/**
+ * Like `refuseSettings`, for the settings of a snapshot that is activated. A secret that was only encrypted again counts as
+ * unchanged.
+ */
 function refuseServer(before: FrozenServer, after: FrozenServer): void {
-  // Another release may have frozen other fields.
+  // A snapshot from another release can have other fields.
   const fields = [...new Set([...Object.keys(before), ...Object.keys(after)])] as (keyof FrozenServer)[];
   const comparable = (value: unknown) => checksum(canonical(value ?? null));
   refuseClosed(fields.filter((field) => comparable(before[field]) !== comparable(after[field])));
 }
 
-/** Refuses a token's change of any field of a noun but those that are open to tokens. What it does not give has its default. */
+/** Throws `admin_only` if a token changes a field that is not open to tokens. A missing field counts as its default. */
 export function refuseFields(actor: Actor | null, entries: v.ObjectEntries, before: object | null, after: object): void {
   if (isAdministrator(actor)) return;
   const open = openNames(entries);
@@ -60,13 +63,16 @@ function refuseNamed(fields: readonly string[]): void {
   throw new AppError('admin_only', errors.map(({ message }) => message).join(' '), { errors });
 }
 
-/** Refuses a token's, and an editor's, change that lets a stored tool change more rows, or change them with fewer questions. */
+/** Throws `admin_only` if a token or an editor lets a tool change more rows, or requires fewer confirmations. */
 export function refuseLoosened(actor: Actor | null, before: WriteGuardFields | null, after: WriteGuardFields): void {
   if (isAdministrator(actor)) return;
   refuseNamed(before === null ? (after.two_step === true ? ['two_step'] : []) : loosened(before, after));
 }
 
-/** The tool that last had a name, as it was then: neither deleting nor renaming it first must be a way round. */
+/**
+ * The last state of the tool that had this name. Checks against it, so that deleting or renaming a tool first is no way around
+ * the limit.
+ */
 export async function lastNamed({ app: { store }, actor }: Context, name: string): Promise<WriteGuardFields | null> {
   if (isAdministrator(actor)) return null;
   return (await lastStates(store, 'tool', 'entity_name', [name])).get(name) ?? null;
@@ -76,7 +82,7 @@ const ADDRESS = marked(ConnectionDraft.entries, ({ address }) => address === tru
   ([name]) => name as keyof ConnectionTarget,
 );
 
-/** What decides whether rows can be written, and who gets the secrets of a connection. */
+/** Fields that decide whether rows can be written and which server receives the secrets of a connection. */
 type ConnectionTarget = Pick<
   ConnectionRow,
   'db_type' | 'host' | 'port' | 'database' | 'username' | 'ssl_ca' | 'ssl_mode' | 'read_only' | 'extra_params'
@@ -85,15 +91,17 @@ type ConnectionTarget = Pick<
   readonly ssl_key: unknown;
 };
 
-/** Refuses a token that makes a read-only connection writable, or sends a kept secret to another address: it has to know the secret. */
+/**
+ * Throws if a token makes a read-only connection writable, or sends a stored secret to another address without entering it again.
+ */
 export function refuseConnection(actor: Actor | null, before: ConnectionTarget | null, after: ConnectionTarget): void {
   if (isAdministrator(actor) || before === null) return;
   refuseWritable(before, after);
   const moved = movedFields(before, after);
-  const kept = moved.length === 0 ? [] : keptSecrets(before, after);
-  if (kept.length === 0) return;
-  const message = `${moved.join(', ')} changes where a stored secret is sent: send ${kept.join(', ')} again with the change.`;
-  throw new AppError('secret_required', message, { errors: kept.map((field) => ({ field, message })) });
+  const stored = moved.length === 0 ? [] : storedSecrets(before, after);
+  if (stored.length === 0) return;
+  const message = `${moved.join(', ')} changes where a stored secret is sent: send ${stored.join(', ')} again with the change.`;
+  throw new AppError('secret_required', message, { errors: stored.map((field) => ({ field, message })) });
 }
 
 function refuseWritable(before: ConnectionTarget, after: ConnectionTarget): void {
@@ -102,7 +110,10 @@ function refuseWritable(before: ConnectionTarget, after: ConnectionTarget): void
   throw new AppError('admin_only', message, { errors: [{ field: 'read_only', message }] });
 }
 
-/** What the database is told of callers decides who reads which rows. A snapshot leaves out what is not set. */
+/**
+ * Refuses other session values and roles: the database uses them to decide which rows a caller can read. A snapshot omits unset
+ * ones.
+ */
 function refuseOtherCallers(before: SessionRules, { session_values = [], session_role = null }: SessionRules): void {
   const fields = [
     ...(canonical(before.session_values ?? []) === canonical(session_values) ? [] : ['session_values']),
@@ -115,12 +126,12 @@ type SessionRules = Pick<FrozenConnection, 'session_values' | 'session_role'>;
 
 function movedFields(before: ConnectionTarget, after: ConnectionTarget): string[] {
   const moved: string[] = ADDRESS.filter((field) => after[field] !== before[field]);
-  // By the engine of now: another `db_type` is another address anyway.
+  // The engine of `after` is used for both, because another `db_type` counts as another address anyway.
   const over_http = engineOf(after.db_type).over_http === true;
   return trustOf(after, over_http) < trustOf(before, over_http) ? [...moved, 'ssl_mode'] : moved;
 }
 
-const keptSecrets = (before: ConnectionTarget, after: ConnectionTarget): string[] => [
+const storedSecrets = (before: ConnectionTarget, after: ConnectionTarget): string[] => [
   ...(isSealed(after.password) ? ['password'] : []),
   ...(isSealed(after.ssl_key) ? ['ssl_key'] : []),
   ...Object.entries(after.extra_params)
@@ -130,7 +141,10 @@ const keptSecrets = (before: ConnectionTarget, after: ConnectionTarget): string[
 
 type Targets = Pick<SnapshotContent, 'server' | 'connections' | 'toolsets' | 'tools' | 'resources'>;
 
-/** Refuses a token that activates a snapshot with other settings than those served now, or with weaker definitions, or a weaker or moved connection. */
+/**
+ * Throws if a token activates a snapshot that has other settings or toolsets than the served one, definitions with weaker
+ * protection, or a connection that became writable or moved to another address.
+ */
 export async function refuseActivation(context: Context, before: Targets, after: Targets): Promise<void> {
   const { actor } = context;
   if (isAdministrator(actor)) return;
@@ -154,13 +168,13 @@ export async function refuseActivation(context: Context, before: Targets, after:
     refuseWritable(known, connection);
     refuseOtherCallers(known, connection);
     const moved = movedFields(known, connection);
-    if (moved.length === 0 || keptSecrets(known, connection).length === 0) continue;
+    if (moved.length === 0 || storedSecrets(known, connection).length === 0) continue;
     const message = `The connection ${connection.name} of this version has another ${moved.join(', ')} and a stored secret. Only a signed-in administrator can restore it.`;
     throw new AppError('secret_required', message, { errors: moved.map((field) => ({ field, message })) });
   }
 }
 
-/** As they are frozen, or as they are stored. */
+/** Frozen or stored masks. */
 interface Masked {
   readonly masks?: readonly (Mask | MaskRule)[];
 }
@@ -173,7 +187,7 @@ interface KnownTool extends WriteGuardFields, Masked {
 async function refuseLooserTools(context: Context, before: readonly FrozenTool[], after: readonly FrozenTool[]): Promise<void> {
   const { actor, app } = context;
   const tools = await knownOf<KnownTool>(context, 'tool', before, after);
-  // What callers find under a name may have been another tool meanwhile.
+  // Another tool may have had the name since then.
   const served = new Map(before.map(({ id, name }) => [id, name]));
   const unserved = after.filter(({ id, name }) => served.get(id) !== name);
   const named = await lastStates(
@@ -194,7 +208,7 @@ async function refuseLooserTools(context: Context, before: readonly FrozenTool[]
   }
 }
 
-/** Refuses to show a column, or to show it to other groups, that is masked now. */
+/** Throws if a masked column becomes visible, or visible to more groups. */
 function refuseUnmasked(before: Masked | null, { masks = [] }: Masked): void {
   const after = new Map(masks.map((mask) => [columnOf(mask), mask]));
   const lifted = (before?.masks ?? []).some((mask) => {
@@ -206,15 +220,18 @@ function refuseUnmasked(before: Masked | null, { masks = [] }: Masked): void {
 
 const columnOf = (mask: Mask | MaskRule): string | undefined => ('column' in mask ? mask.column : mask.columns[0])?.toLowerCase();
 
-/** What is served of these now, else what is stored, else what was stored last: neither disabling nor deleting first is a way round. */
+/**
+ * The served state of the records, or else the stored state, or else the last state in history. So disabling or deleting a record
+ * first is no way around a check.
+ */
 async function knownOf<T>(
   { app: { store } }: Context,
   kind: 'tool' | 'resource' | 'connection',
   served: readonly (T & { readonly id: string })[],
-  wanted: readonly { readonly id: string }[],
+  records: readonly { readonly id: string }[],
 ): Promise<ReadonlyMap<string, T>> {
   const known = new Map<string, T>(served.map((one) => [one.id, one]));
-  const missing = () => wanted.flatMap(({ id }) => (known.has(id) ? [] : [id]));
+  const missing = () => records.flatMap(({ id }) => (known.has(id) ? [] : [id]));
   if (missing().length === 0) return known;
   const table = entityTable(store, kind);
   const rows = await store.db.select().from(table).where(inArray(table.id, missing()));
@@ -223,11 +240,13 @@ async function knownOf<T>(
   return known;
 }
 
-/** A record as it was when it went: deleting first is no way round, and does not stand in the way of what was allowed. */
+/**
+ * The last state of a deleted record. Checks against it neither let a deletion bypass a limit nor refuse what was allowed before.
+ */
 export const lastState = async <K extends EntityKind>({ store }: Platform, kind: K, id: string): Promise<RowOf<K> | null> =>
   ((await lastStates(store, kind, 'entity_id', [id])).get(id) ?? null) as RowOf<K> | null;
 
-/** Records as their last change left them, or as they were when they were deleted. @param by what `keys` are. */
+/** The last state of each record in history, or its state before deletion. @param by the column that `keys` refer to. */
 async function lastStates(
   { db, tables: { history } }: Platform['store'],
   entity_type: EntityType,

@@ -3,7 +3,7 @@ import { invalidField } from '#core/errors.ts';
 import type { Context } from './context.ts';
 import type { Db } from '#core/store/store.ts';
 
-/** Refuses names of toolsets that there are not. @param known names that may stay although their toolset is gone. */
+/** Throws if a name has no toolset. @param known names that can stay although their toolset was deleted. */
 export async function refuseUnknownToolsets(
   { app }: Context,
   names: readonly string[] | null,
@@ -17,7 +17,7 @@ export async function refuseUnknownToolsets(
   throw invalidField(`${field}.${at}`, `There is no toolset ${unknown}. Create it first, or choose another one.`);
 }
 
-/** The names that no toolset has and that were not there before. */
+/** Names that have no toolset and are not in `known`. */
 export async function unknownToolsets(
   { store }: Platform,
   names: readonly string[] | null,

@@ -12,7 +12,7 @@ import { Tool } from './definitions/tools.ts';
 import { ToolsetMembers } from './definitions/toolsets.ts';
 import { Import, importLists, ImportReport } from './transfer.ts';
 
-/** Contract section 12 and specification 4.4: tools of the agent endpoint that are no operation of the REST API otherwise. */
+/** Tools of the agent endpoint that have no equivalent operation in the REST API. */
 const post = (tool: string) => `POST /agent-tools/${tool}` as const;
 const DryRun = v.pipe(v.optional(v.boolean(), false), v.description('Only report what would happen'));
 
@@ -28,7 +28,7 @@ const toolFields = Object.keys(Tool.entries).filter(
   (field) => !['findings', 'unchanged'].includes(field),
 ) as (keyof typeof Tool.entries)[];
 
-/** Names of what went, or would go. */
+/** Names of deleted records; in a dry run, of those that would be deleted. */
 const Names = v.array(v.string());
 const Deleted = v.object({
   deleted: v.boolean(),
@@ -59,9 +59,9 @@ const VariablesResult = v.object({
   ),
 });
 export type VariablesResult = v.InferOutput<typeof VariablesResult>;
-/** A change between what is live and the working copy; the values only where they are asked for. */
+/** A change between the live version and the working copy. Values are only included on request. */
 const PendingChange = v.object({ ...SnapshotChange.entries, values: v.optional(SnapshotChange.entries.values) });
-/** A model reads what it is given: by default what an entry is about, and the whole only where it is asked for. */
+/** By default a summary of each entry, because a model reads everything that it receives; whole entries only on request. */
 const historyPage = {
   skip: Skip,
   limit: v.optional(integerBetween(1, 100), 20),

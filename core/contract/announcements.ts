@@ -1,8 +1,8 @@
 import type { OperationName } from './index.ts';
 
 /**
- * What pages are told to have changed: an operation that was run, or what happens without one. They read again what they show of it;
- * who misses an announcement reads a little later.
+ * Events that tell open pages what changed: an operation, or a change without one. The page then reads its data again; a page
+ * that misses an event does so a little later.
  */
 export type Announcement = OperationName | Happening;
 

@@ -2,30 +2,30 @@ import * as v from 'valibot';
 import { byId, entityFilters, Id, listOf, Nothing, patchOf, textBetween, Version } from './fields.ts';
 import { type Operation, operation } from './operation.ts';
 
-/** What one noun has of its own in the operations that every noun has. */
+/** The parts of the common operations that differ between kinds. */
 interface EntityOperations<K extends string, P extends string, E extends v.ObjectEntries, R, F extends v.ObjectEntries> {
   readonly kind: K;
   readonly plural: P;
   readonly draft: v.StrictObjectSchema<E, undefined>;
   readonly record: R;
-  /** What a list may be narrowed by, besides what every list takes. */
+  /** Filters of the list, besides the common ones. */
   readonly filters: F;
-  /** False: the list of the agents is an operation of its own. */
+  /** False: agents have a separate list operation. */
   readonly agents_list: boolean;
-  /** False: agents read it in the list. */
+  /** False: agents use the list instead. */
   readonly agents_get?: boolean;
-  /** What goes with it, for the sentence of `delete`. */
+  /** Records that are deleted with it, for the summary of `delete`. */
   readonly owns?: string;
 }
 
-/** Filters of the lists of what a connection owns. */
+/** List filters for kinds that belong to a connection. */
 export const ownedFilters = { connection_id: v.optional(Id), tags: v.optional(textBetween(1, 2_000)) };
 
-/** What a PATCH of an entity takes. */
+/** The input of a PATCH. */
 export const changesOf = <E extends v.ObjectEntries>({ entries }: v.StrictObjectSchema<E, undefined>) =>
   v.strictObject({ id: Id, version: v.optional(Version), ...patchOf(entries) });
 
-/** `list`, `create`, `get`, `update` and `delete` of a noun. */
+/** Defines `list`, `create`, `get`, `update` and `delete` of a kind. */
 export function entityOperations<
   K extends string,
   P extends string,

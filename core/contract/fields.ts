@@ -1,12 +1,15 @@
 import * as v from 'valibot';
 import { field } from './marks.ts';
 
-/** Ciphertext of a secret with a keyed fingerprint of its plain text; only the fingerprint counts in hashes. */
+/** Ciphertext of a secret with a keyed fingerprint of its plain text. Hashes include only the fingerprint. */
 export interface Sealed {
   readonly $sealed: string;
 }
 
-/** Building blocks that several nouns share. */
+/** The result of a check or a test. */
+export const CHECK_CHOICES = { passed: { label: 'Passed' }, failed: { label: 'Failed' }, skipped: { label: 'Skipped' } };
+
+/** Fields that several kinds share. */
 export const Id = v.pipe(v.string(), v.description('UUIDv7'));
 
 export const Checksum = v.pipe(v.string(), v.regex(/^sha256:[0-9a-f]{64}$/, 'must be sha256: and 64 hex digits'));
@@ -19,12 +22,15 @@ export const textBetween = (min: number, max: number) => v.pipe(v.string(), v.mi
 
 const SHOWN: unique symbol = Symbol('shown');
 
-/** What people read: one of white space, or of signs without a shape, is refused as an empty one when it is sent. What is stored is answered. */
+/**
+ * Text that people read. Input of only white space or invisible characters is refused as empty; stored values are returned as
+ * they are.
+ */
 export const shownText = (max: number) => ({ ...textBetween(1, max), [SHOWN]: true });
 
 export const isShown = (schema: object): boolean => SHOWN in schema;
 
-/** Why a version, candidate or canary was made. */
+/** Why a version, candidate or canary was created. */
 export const VersionNote = v.optional(v.nullable(textBetween(1, 1_000)), null);
 
 /** The name of a tool, resource or prompt. */
@@ -40,7 +46,7 @@ export const Title = v.nullable(textBetween(1, 200));
 
 export const Description = textBetween(1, 5_000);
 
-/** Characters of a statement or a template. */
+/** Maximum characters of a statement or a template. */
 export const LONGEST_STATEMENT = 100_000;
 
 export const SqlText = textBetween(1, LONGEST_STATEMENT);
@@ -49,7 +55,7 @@ export const TemplateText = v.nullable(textBetween(1, LONGEST_STATEMENT));
 
 export const Tags = v.pipe(v.array(textBetween(1, 64)), v.maxLength(50));
 
-/** What tools, resources and prompts are told apart by, for people and for models. */
+/** Labels of tools, resources and prompts, for people and models. */
 export const texts = {
   name: field(EntityName, {
     label: 'Name',
@@ -65,14 +71,14 @@ export const texts = {
   }),
 };
 
-export const ownTags = field(Tags, {
+export const definitionTags = field(Tags, {
   label: 'Tags',
   help: 'For finding and grouping here. Models do not see them.',
   open: true,
   default: [],
 });
 
-/** The template that shapes a result. */
+/** The template for a result. */
 export const TransformTemplate = v.pipe(
   TemplateText,
   v.description(
@@ -84,12 +90,12 @@ export const template = field(TransformTemplate, { label: 'Transform template', 
 
 export const Version = v.pipe(integerBetween(1, 2 ** 31 - 1), v.description('Must be the stored version'));
 
-/** Who did something, as it is kept beside what was done. */
+/** The author of a change, stored with it. */
 export const StoredActor = v.object({ type: v.string(), id: v.nullable(v.string()), name: v.string() });
 
 export type StoredActor = v.InferOutput<typeof StoredActor>;
 
-/** What the store adds to every record. */
+/** Fields that the store adds to every record. */
 export const stored = { version: Version, created_at: Timestamp, updated_at: Timestamp };
 
 export const Warnings = v.array(v.string());
@@ -98,10 +104,10 @@ export const Skip = v.optional(integerBetween(0, 2 ** 31 - 1), 0);
 
 export const listInput = (max: number) => ({ skip: Skip, limit: v.optional(integerBetween(1, max), Math.min(50, max)) });
 
-/** Records that one request lists or changes. */
+/** Maximum records that one request lists or changes. */
 export const MOST_AT_ONCE = 500;
 
-/** Filters that every list of entities takes. */
+/** Common filters of all lists of entities. */
 export const entityFilters = {
   ...listInput(MOST_AT_ONCE),
   search: v.pipe(v.optional(textBetween(1, 200)), v.description('Words of names, descriptions and tags, in any order')),
@@ -110,7 +116,7 @@ export const entityFilters = {
 
 export const listOf = <T extends v.GenericSchema>(item: T) => v.object({ items: v.array(item), total: v.number() });
 
-/** Of an update by an agent. */
+/** Returned to agents by updates. */
 export const Unchanged = v.optional(v.pipe(v.literal(true), v.description('Nothing was to be changed')));
 
 export const Nothing = v.object({});
@@ -119,7 +125,7 @@ export const Empty = v.strictObject({});
 
 export const byId = v.strictObject({ id: Id });
 
-/** Every field of a draft without its default and not required: what a PATCH may send. */
+/** Makes all fields of a draft optional, without defaults, for a PATCH. */
 export function patchOf<E extends v.ObjectEntries>(entries: E) {
   const patch = Object.fromEntries(
     Object.entries(entries).map(([name, schema]) => [

@@ -19,19 +19,19 @@ export const GuardFinding = v.object({ rule: v.string(), severity: Severity, fie
 export type GuardFinding = v.InferOutput<typeof GuardFinding>;
 
 export const guard = {
-  'guard.rules': operation('GET /prompt-guard/rules', 'admin', {
+  'guard.rules': operation('GET /prompt-guard/rules', 'session', {
     role: 'viewer',
     input: Empty,
     output: listOf(GuardRule),
     summary: 'List the rules of the prompt guard',
   }),
-  'guard.test': operation('POST /prompt-guard/test', 'admin', {
+  'guard.test': operation('POST /prompt-guard/test', 'session', {
     role: 'editor',
     input: v.strictObject({ text: textBetween(1, LONGEST_STATEMENT), kind: v.optional(TextKind, 'text') }),
     output: v.object({ blocked: v.boolean(), findings: v.array(GuardFinding) }),
     summary: 'Check a text as if it were part of a definition; nothing is stored',
   }),
-  'guard.scan': operation('POST /prompt-guard/scan', 'admin', {
+  'guard.scan': operation('POST /prompt-guard/scan', 'session', {
     role: 'editor',
     input: Empty,
     output: v.object({

@@ -1,36 +1,57 @@
 import * as v from 'valibot';
 import { CONFIGURED, byPlural, CASCADED_KINDS } from './entities.ts';
 import { Id, Timestamp, listOf, textBetween, listInput, Version } from './fields.ts';
+import { type Choice, valuesOf } from './marks.ts';
 import { operation } from './operation.ts';
 
-export const EntityType = v.picklist([
-  ...CONFIGURED,
-  'mcp_token',
-  'agent_token',
-  'oauth_client',
-  'oauth_app',
-  'grant',
-  'signing_key',
-  'notice',
-  'identity_provider',
-  'admin',
-  'snapshot',
-  'file',
-]);
+/** What the history records: what is configured, then the rest. */
+export const RECORD_CHOICES = {
+  connection: { label: 'Connection' },
+  tool: { label: 'Tool' },
+  resource: { label: 'Resource' },
+  prompt: { label: 'Prompt' },
+  toolset: { label: 'Toolset' },
+  test: { label: 'Test' },
+  server_config: { label: 'Server configuration' },
+  mcp_token: { label: 'Access token' },
+  agent_token: { label: 'Agent token' },
+  oauth_client: { label: 'OAuth client' },
+  oauth_app: { label: 'OAuth app' },
+  grant: { label: 'Sign-in' },
+  signing_key: { label: 'Signing key' },
+  notice: { label: 'Webhook' },
+  identity_provider: { label: 'Identity provider' },
+  admin: { label: 'Person' },
+  snapshot: { label: 'Version' },
+  file: { label: 'File' },
+} as const satisfies Readonly<Record<(typeof CONFIGURED)[number], Choice>> & Readonly<Record<string, Choice>>;
+export const EntityType = v.picklist(valuesOf(RECORD_CHOICES));
 
 export type EntityType = v.InferOutput<typeof EntityType>;
 
-/** Changes of what is configured and of deploys. Those of people and credentials are for signed-in administrators alone, as these are. */
+/**
+ * Changes of the configuration and of deploys. Other entries, about people and credentials, are only for signed-in
+ * administrators.
+ */
 export const OF_DEFINITIONS: readonly EntityType[] = [...CONFIGURED, 'snapshot', 'file'];
 
-export const Action = v.picklist(['create', 'update', 'delete', 'rollback', 'import', 'deploy', 'blocked']);
+export const ACTION_CHOICES = {
+  create: { label: 'Created' },
+  update: { label: 'Changed' },
+  delete: { label: 'Deleted' },
+  rollback: { label: 'Rolled back' },
+  import: { label: 'Imported' },
+  deploy: { label: 'Deployed' },
+  blocked: { label: 'Blocked' },
+};
+export const Action = v.picklist(valuesOf(ACTION_CHOICES));
 
 export type Action = v.InferOutput<typeof Action>;
 
-/** What stands in the place of a secret. */
+/** Shown instead of a secret. */
 export const REDACTED = '[redacted]';
 
-/** A record as it is stored, secrets redacted. */
+/** A stored record with redacted secrets. */
 const StoredRecord = v.record(v.string(), v.unknown());
 
 export const HistoryEntry = v.object({
@@ -68,14 +89,14 @@ export const HistoryEntry = v.object({
 
 export type HistoryEntry = v.InferOutput<typeof HistoryEntry>;
 
-/** Names of records that are deleted with others, under the plurals of their nouns. */
+/** Names of records that are deleted with another one, by the plural of their kind. */
 export const Cascaded = v.object(byPlural(CASCADED_KINDS, () => v.array(v.string())));
 
 export type Cascaded = v.InferOutput<typeof Cascaded>;
 
 const History = listOf(HistoryEntry);
 
-/** What the list of changes may be narrowed by. */
+/** Filters of the history. */
 export const historyFilters = {
   history_id: v.optional(v.pipe(textBetween(1, 64), v.description('Only the entry with this id'))),
   entity_type: v.optional(EntityType),

@@ -18,6 +18,7 @@ import { deploy } from './deploy/deploy.ts';
 import { drift } from './deploy/drift.ts';
 import { flow } from './flow.ts';
 import { history } from './history.ts';
+import { home } from './identity/home.ts';
 import { metrics } from './observe/metrics.ts';
 import { monitoring } from './monitoring.ts';
 import { notices } from './notices.ts';
@@ -45,7 +46,7 @@ import { tools } from './definitions/tools.ts';
 import { toolsets } from './definitions/toolsets.ts';
 import { transfer } from './transfer.ts';
 
-/** Every operation of the product by its name `noun.verb`. */
+/** All operations by their names `noun.verb`. */
 export const operations = {
   ...auth,
   ...twoFactor,
@@ -66,7 +67,7 @@ export const operations = {
   ...explain,
   ...deploy,
   ...canary,
-  // Before what takes the number of a version at the same place of its path.
+  // Before `snapshots`, whose operations have a version number at the same position of the path.
   ...candidates,
   ...replay,
   ...snapshots,
@@ -84,6 +85,7 @@ export const operations = {
   ...noticeEvents,
   ...proposals,
   ...people,
+  ...home,
   ...mcpTokens,
   ...agentAccess,
   ...oauth,
@@ -97,6 +99,6 @@ export const operations = {
 
 export type OperationName = keyof typeof operations;
 export type Input<N extends OperationName> = v.InferOutput<(typeof operations)[N]['input']>;
-/** What a caller may leave out is optional. */
+/** The input before parsing: fields with defaults are optional. */
 export type RawInput<N extends OperationName> = v.InferInput<(typeof operations)[N]['input']>;
 export type Output<N extends OperationName> = v.InferOutput<(typeof operations)[N]['output']>;

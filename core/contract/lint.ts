@@ -3,7 +3,7 @@ import { listInput, listOf } from './fields.ts';
 import { LintRule, LintSeverity } from './settings/lint-rules.ts';
 import { operation } from './operation.ts';
 
-/** Kinds of definitions; `entities.ts` has the same, and imports this. */
+/** Repeats kinds from `entities.ts`, which imports this file. */
 const LINTED = ['tool', 'resource', 'prompt', 'toolset'] as const;
 
 export const LintFinding = v.object({

@@ -1,63 +1,74 @@
 import * as v from 'valibot';
 
-/** A choice of a closed list as people read it. */
+/** A value of a picklist, with its label for people. */
 export interface Choice {
   readonly label: string;
   readonly help?: string;
 }
 
+/** The values of a closed list, in the order of their choices. */
+export const valuesOf = <C extends Readonly<Record<string, Choice>>>(choices: C) => Object.keys(choices) as (keyof C & string)[];
+
+/** A value as people read it: its label, if it has one. */
+export const labelOf = (choices: Readonly<Record<string, Choice>>, value: unknown): string =>
+  choices[String(value)]?.label ?? String(value);
+
 type Item = Readonly<Record<string, unknown>>;
 
-/** How a field is drawn where its type does not say it. */
-export type Control = 'cards' | 'mono' | 'url' | 'email' | 'area' | 'code';
+/** The control of a field, if its type does not determine it. */
+export type Control = 'cards' | 'mono' | 'url' | 'email' | 'area' | 'code' | 'lines';
 
 /**
- * What a field says of itself, once: forms, diffs, history, conflicts, import, rights of tokens and the API description read it
- * here. `undefined` of a flag means no.
+ * The properties of a field, declared once for forms, diffs, history, conflicts, import, rights of tokens and the API
+ * description. A missing flag means no.
  */
 export interface Marks {
   readonly label: string;
-  /** One sentence: what it does, then the default. */
+  /** One sentence: the effect, then the default. */
   readonly help?: string;
   readonly unit?: string;
   readonly placeholder?: string;
   readonly control?: Control;
-  /** The values of a picklist. */
+  /** The numbers that a form offers to choose from. */
+  readonly presets?: readonly number[];
+  /** Labels of the values of a picklist. */
   readonly choices?: Readonly<Record<string, Choice>>;
-  /** Written and never read. */
+  /** Can be written but not read. */
   readonly secret?: true;
-  /** A token may change it (contract section 2); without this mark it is an administrator's alone. */
+  /** Tokens can change it; fields without this mark can be changed only by administrators. */
   readonly open?: true;
-  /** Only a signed-in person may change it, whether it is open or not. */
+  /** Only signed-in people can change it, even if it is open. */
   readonly people?: true;
-  /** A change sends kept secrets elsewhere, so a token has to send them again. */
+  /** A change sends stored secrets to another address, so a token must send the secrets again. */
   readonly address?: true;
-  /** What differs in a bundle for Workers, and in one for a process: each completes a sentence that begins with the name. */
+  /**
+   * Differences in a bundle for Workers and in one for a process; each completes a sentence that starts with the field's name.
+   */
   readonly bundled?: { readonly workers: string; readonly process: string };
-  /** The sentence for a client that a change may break; null when it is harmless. */
+  /** Returns the sentence about a change that can break clients, or null if it is harmless. */
   readonly breaking?: (now: unknown, old: unknown, whole: { readonly old: Item; readonly now: Item }) => string | null;
 }
 
 const MARKS: unique symbol = Symbol('marks');
 
-/** A schema with its marks. It validates as before, and no client sees the marks. With a default it need not be sent. */
+/** Adds marks to a schema. Validation stays the same, and clients do not see the marks. A default makes the field optional. */
 export function field<S extends v.GenericSchema, const D extends v.Default<S, undefined>>(
   schema: S,
   marks: Marks & { readonly default: D },
 ): v.OptionalSchema<S, D>;
 export function field<S extends v.GenericSchema>(schema: S, marks: Marks): S;
 export function field(schema: v.GenericSchema, { default: fallback, ...marks }: Marks & { readonly default?: unknown }) {
-  const own = { ...schema, [MARKS]: marks };
-  return fallback === undefined ? own : v.optional(own, fallback);
+  const marked = { ...schema, [MARKS]: marks };
+  return fallback === undefined ? marked : v.optional(marked, fallback);
 }
 
-/** The marks of a field, whether they stand on it or on what it wraps. */
+/** The marks of a field, also if another schema wraps it. */
 export function marksOf(schema: v.GenericSchema): Marks | undefined {
   if (MARKS in schema) return schema[MARKS] as Marks;
   return 'wrapped' in schema ? marksOf(schema.wrapped as v.GenericSchema) : undefined;
 }
 
-/** Fields of a noun that have a mark, in their order. */
+/** Fields with a matching mark, in order. */
 export const marked = <E extends v.ObjectEntries>(
   entries: E,
   has: (marks: Marks) => boolean = () => true,
@@ -67,21 +78,21 @@ export const marked = <E extends v.ObjectEntries>(
     return marks !== undefined && has(marks) ? [[name, marks] as const] : [];
   });
 
-/** What the fields of a noun are called. */
+/** Labels of the fields, by name. */
 export const labelsIn = (entries: v.ObjectEntries): Readonly<Record<string, string>> =>
   Object.fromEntries(marked(entries).map(([name, { label }]) => [name, label]));
 
-/** Names of the fields that a token may change. */
+/** Names of the fields that tokens can change. */
 export const openNames = (entries: v.ObjectEntries): ReadonlySet<string> =>
   new Set(marked(entries, ({ open }) => open === true).map(([name]) => name));
 
-/** Names of the fields that no token may change. */
+/** Names of the fields that tokens cannot change. */
 export const closedNames = (entries: v.ObjectEntries): readonly string[] =>
   marked(entries, ({ open, people }) => open !== true || people === true).map(([name]) => name);
 
 /**
- * An object of JSON Schema whose fields say what their marks say. A schema of several steps loses its marks where it is converted
- * by itself, so they are read where the object names it. @returns undefined: it is no object, or nothing is said.
+ * Adds descriptions from marks to the fields of a JSON Schema object. They are read from the object, because a piped schema loses
+ * its marks when it is converted alone. @returns undefined if the schema is not an object.
  */
 export function describedFields(
   { valibotSchema, jsonSchema }: { readonly valibotSchema: object; readonly jsonSchema: object },
@@ -97,6 +108,6 @@ export function describedFields(
   return { ...jsonSchema, properties };
 }
 
-/** The field as an API describes it: what it is, then its unit. */
+/** The description of a field for an API: label, unit, then help. */
 export const described = ({ label, help, unit }: Marks): string =>
   [`${label}${unit === undefined ? '' : ` (${unit})`}.`, ...(help === undefined ? [] : [help])].join(' ');

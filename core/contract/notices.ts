@@ -1,26 +1,29 @@
 import * as v from 'valibot';
 import { byId, Id, listInput, listOf, patchOf, shownText, Timestamp, Version } from './fields.ts';
-import { field } from './marks.ts';
+import { field, valuesOf } from './marks.ts';
 import { deletion, operation } from './operation.ts';
 import { HttpUrl } from './settings/setting-values.ts';
 
-/** What a webhook can be told of. */
-export const NOTICE_EVENTS = [
-  'proposal',
-  'deploy',
-  'rollback',
-  'canary_aborted',
-  'test_failed',
-  'drift',
-  'host_gone',
-  'certificate',
-  'guard_hit',
-  'login_locked',
-  'tool_failing',
-  'queue_full',
-  'sign_ins_refused',
-] as const;
-export const NoticeEvent = v.picklist(NOTICE_EVENTS);
+/** Events that a webhook can receive. */
+export const EVENT_CHOICES = {
+  proposal: { label: 'Proposal', help: 'An agent proposes a change, or a person approves or rejects it.' },
+  deploy: { label: 'Deploy', help: 'A new version is served.' },
+  rollback: { label: 'Rollback', help: 'An earlier version is served again.' },
+  canary_aborted: { label: 'Canary aborted', help: 'A canary was aborted, by a limit or by a person.' },
+  test_failed: { label: 'Test failed', help: 'A test that passed before, or that never ran, fails.' },
+  drift: { label: 'Drift', help: 'A deployed definition no longer fits its tables.' },
+  host_gone: { label: 'Host lost', help: 'An MCP host has been disconnected for 30 seconds, or is connected again.' },
+  certificate: { label: 'Certificate', help: 'A certificate was issued, or an order failed.' },
+  guard_hit: { label: 'Change refused', help: 'The prompt guard or another control refused a change.' },
+  login_locked: { label: 'Sign-in locked', help: 'Sign-ins are refused after too many failures.' },
+  tool_failing: { label: 'Tool failing', help: 'Four of five calls of a tool, resource or prompt fail, or no longer do.' },
+  queue_full: { label: 'Queue full', help: 'Calls of a connection are rejected because no slot is free, or no longer are.' },
+  sign_ins_refused: {
+    label: 'Tokens refused',
+    help: 'Many requests with an invalid access token are refused, or no longer are.',
+  },
+};
+export const NoticeEvent = v.picklist(valuesOf(EVENT_CHOICES));
 export type NoticeEvent = v.InferOutput<typeof NoticeEvent>;
 
 export const MOST_NOTICES = 20;
@@ -39,17 +42,22 @@ const draft = {
       v.minLength(1),
       v.check((events) => new Set(events).size === events.length, 'must have each event once'),
     ),
-    { label: 'Events' },
+    { label: 'Events', choices: EVENT_CHOICES },
   ),
   enabled: field(v.boolean(), { label: 'Enabled', help: 'A disabled webhook receives nothing.', default: true }),
 };
 export const NoticeDraft = v.strictObject(draft);
 export type NoticeDraft = v.InferOutput<typeof NoticeDraft>;
 
+export const DELIVERY_CHOICES = {
+  waiting: { label: 'Waiting' },
+  delivered: { label: 'Delivered' },
+  failed: { label: 'Failed' },
+};
 export const Delivery = v.object({
   id: Id,
   event: v.pipe(v.string(), v.description('The event, or `test`')),
-  status: v.picklist(['waiting', 'delivered', 'failed']),
+  status: v.picklist(valuesOf(DELIVERY_CHOICES)),
   attempts: v.number(),
   response_status: v.pipe(v.nullable(v.number()), v.description('HTTP status of the last answer; null: there was none')),
   error: v.pipe(v.nullable(v.string()), v.description('Why the last attempt failed')),
@@ -69,48 +77,48 @@ export const Notice = v.object({
 });
 export type Notice = v.InferOutput<typeof Notice>;
 
-/** How long a secret that was rotated still signs. */
+/** Hours during which a rotated secret still signs. */
 export const OLD_SECRET_HOURS = 24;
 const WithSecret = v.object({
   ...Notice.entries,
   secret: v.pipe(v.string(), v.description('Verifies the signatures (`whsec_…`). Shown only once')),
 });
 
-/** Webhooks, signed as Standard Webhooks describes. */
+/** Webhooks, signed according to Standard Webhooks. */
 export const notices = {
-  'notices.list': operation('GET /notices', 'admin', {
+  'notices.list': operation('GET /notices', 'session', {
     input: v.strictObject(listInput(100)),
     output: listOf(Notice),
     summary: 'List webhooks, in the order of their names',
   }),
-  'notices.create': operation('POST /notices', 'admin', {
+  'notices.create': operation('POST /notices', 'session', {
     input: NoticeDraft,
     output: WithSecret,
     status: 201,
     summary: 'Create a webhook',
   }),
-  'notices.update': operation('PATCH /notices/{id}', 'admin', {
+  'notices.update': operation('PATCH /notices/{id}', 'session', {
     input: v.strictObject({ id: Id, version: v.optional(Version), ...patchOf(draft) }),
     output: Notice,
     summary: 'Change a webhook; its secret stays',
   }),
-  'notices.delete': deletion('DELETE /notices/{id}', 'admin', 'Delete a webhook with its delivery log'),
-  'notices.test': operation('POST /notices/{id}/test', 'admin', {
+  'notices.delete': deletion('DELETE /notices/{id}', 'session', 'Delete a webhook with its delivery log'),
+  'notices.test': operation('POST /notices/{id}/test', 'session', {
     input: byId,
     output: Delivery,
     summary: 'Send a test event to a webhook now, once',
   }),
-  'notices.rotate_secret': operation('POST /notices/{id}/rotate-secret', 'admin', {
+  'notices.rotate_secret': operation('POST /notices/{id}/rotate-secret', 'session', {
     input: byId,
     output: WithSecret,
     summary: `Give a webhook a new secret; for ${OLD_SECRET_HOURS} hours both sign`,
   }),
-  'notices.deliveries': operation('GET /notices/{id}/deliveries', 'admin', {
+  'notices.deliveries': operation('GET /notices/{id}/deliveries', 'session', {
     input: v.strictObject({ id: Id, ...listInput(100) }),
     output: listOf(Delivery),
     summary: 'List deliveries of a webhook, newest first; finished ones for 30 days',
   }),
-  'notices.redeliver': operation('POST /notices/{id}/deliveries/{delivery_id}/redeliver', 'admin', {
+  'notices.redeliver': operation('POST /notices/{id}/deliveries/{delivery_id}/redeliver', 'session', {
     input: v.strictObject({ id: Id, delivery_id: Id }),
     output: Delivery,
     summary: 'Send a delivery again now, once, with the same `webhook-id`',

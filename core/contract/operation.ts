@@ -3,59 +3,60 @@ import { byId, Nothing } from './fields.ts';
 import type { Role } from './identity/roles.ts';
 
 /**
- * Who may call an operation (contract section 2): `public` nobody's credentials, `admin` the session cookie only,
- * the three scopes a signed-in person or a bearer that holds the scope. What the role of a person must be: `leastRole`.
+ * The credentials that an operation requires. `public`: none. `session`: the session cookie only. The three scopes: a signed-in
+ * person, or a bearer token with that scope. `leastRole` gives the role that a person needs.
  */
-export type Access = 'public' | 'admin' | 'read' | 'write' | 'deploy';
-/** What a bearer may be allowed to do. With `propose` and without `write`, what it writes waits for a person's approval. */
-export type Scope = Exclude<Access, 'public' | 'admin'> | 'propose';
+export type Access = 'public' | 'session' | 'read' | 'write' | 'deploy';
+/** Rights of a bearer token. With `propose` and without `write`, its writes wait for a person's approval. */
+export type Scope = Exclude<Access, 'public' | 'session'> | 'propose';
 
 type ObjectSchema = v.GenericSchema<Record<string, unknown>, Record<string, unknown>>;
 
 /** One definition from which routes, validation, OpenAPI, the agent's tools, the typed client and tests are derived. */
 export interface Operation {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** Below `/api/v1` (or `/api` when it begins with `/health`); `{name}` are fields of the input. */
+  /** Path below `/api/v1` (or `/api` if it starts with `/health`); `{name}` is a field of the input. */
   readonly path: string;
   readonly access: Access;
-  /** What a `public` operation asks for all the same: it completes a sentence of the API description. */
+  /** A requirement of a `public` operation; completes a sentence in the API description. */
   readonly requires?: string;
-  /** The least role of a person (contract section 14), where it is not the one that `access` asks for. */
+  /** Minimum role of a person, if it differs from the default of `access`. */
   readonly role?: Role;
-  /** Path variables, query and body in one object; everything but path variables is query on GET and DELETE, body otherwise. */
+  /**
+   * Path variables, query and body as one object. Fields outside the path are in the query for GET and DELETE, and else in the
+   * body.
+   */
   readonly input: ObjectSchema;
-  /** Fields that are required although the schema takes it without them: what the id names is looked for first. */
+  /** Required fields that the schema leaves optional, so that an unknown ID is reported first. */
   readonly needs?: readonly string[];
-  /** Names of the fields that are query parameters although the method has a body. */
+  /** Names of fields that are query parameters although the method has a body. */
   readonly query?: readonly string[];
   readonly output: v.GenericSchema;
   readonly status?: 200 | 201 | 202 | 204;
-  /** As what history notes that a control refused it, where its noun does not say so. */
+  /** The kind under which history records that a control refused it, if it differs from the operation's noun. */
   readonly noted?: 'server_config';
-  /** With `?wait=true` it answers when all is done, with 200 instead of its status. */
+  /** With `?wait=true` the response waits for completion and has status 200. */
   readonly waits?: boolean;
   readonly summary: string;
-  /** Name of the agent endpoint's tool that is this operation; what it says to a model stands in `agent/`. */
+  /** Name of its tool on the agent endpoint; the texts for models are in `agent/`. */
   readonly agent?: string;
-  /** The body is a file as it is, which the handler reads as it arrives; every field that is not in the path is a query parameter. */
+  /** The body is a raw file that the handler streams; all fields outside the path are query parameters. */
   readonly file?: true;
-  /** Largest body in bytes; 1 MiB unless said. */
+  /** Maximum body in bytes. Default: 1 MiB. */
   readonly max_body?: number;
 }
 
-const LEAST = { public: null, admin: 'admin', read: 'viewer', write: 'editor', deploy: 'editor' } as const satisfies Readonly<
+const LEAST = { public: null, session: 'admin', read: 'viewer', write: 'editor', deploy: 'editor' } as const satisfies Readonly<
   Record<Access, Role | null>
 >;
 
-/** The least role of a person who may call an operation; null: it asks for nobody's credentials. */
+/** Minimum role of a person who calls the operation. Null: no credentials needed. */
 export const leastRole = ({ access, role }: Pick<Operation, 'access' | 'role'>): Role | null => role ?? LEAST[access];
 
-/** Whether it makes a record of what its body says: with an `Idempotency-Key` it does so once. */
+/** Whether it creates a record, so that an `Idempotency-Key` prevents a second one. */
 export const isCreation = ({ method, status, file }: Operation): boolean => method === 'POST' && status === 201 && file !== true;
 
-/**
- * Read-only fields of a record, which may come along where one is sent and are dropped, so that GET → edit → PATCH works.
- */
+/** Read-only fields of a record. Requests can contain them and they are ignored, so that GET → edit → PATCH works. */
 export function readOnlyFields({ method, status, input, output }: Operation): string[] {
   if (method !== 'PATCH' && status !== 201) return [];
   const allowed = entryNames(input);
@@ -70,7 +71,7 @@ type Routed<R, A> = R extends `${infer M extends Method} ${infer P}`
   ? { readonly method: M; readonly path: P; readonly access: A }
   : never;
 
-/** @param route its method and path, such as `GET /people/{id}`. */
+/** @param route method and path, such as `GET /people/{id}`. */
 export function operation<
   const R extends `${Method} /${string}`,
   const A extends Access,
@@ -81,6 +82,6 @@ export function operation<
   return { ...(routed as Routed<R, A>), ...definition };
 }
 
-/** An operation that deletes what an id names. */
+/** Defines an operation that deletes a record by ID. */
 export const deletion = <const R extends `DELETE /${string}`, const A extends Access>(route: R, access: A, summary: string) =>
   operation(route, access, { input: byId, output: Nothing, status: 204, summary });

@@ -3,8 +3,8 @@ import type { OperationName } from './index.ts';
 import type { Operation } from './operation.ts';
 
 /**
- * What an operation of a token that proposes does: `change` becomes part of its proposal, `look` reads or tries what is proposed,
- * `live` reads what is stored, `refused` would have an effect outside of the configuration.
+ * How an operation works for a token that proposes: `change` is added to its proposal, `look` reads or tests the proposed state,
+ * `live` reads the stored state, `refused` would have an effect outside the configuration.
  */
 export type Way = 'change' | 'look' | 'live' | 'refused';
 
@@ -18,15 +18,16 @@ const READS: ReadonlySet<string> = new Set([
   'config.get',
   'schema.tables',
   'schema.columns',
+  'schema.indexes',
   'lint.list',
   'toolsets.members',
   'agent.list_toolset_members',
   'tests.run',
 ]);
-/** They ask for `write` and change nothing. */
+/** Operations that need the scope `write` but change nothing. */
 const TRIES = /^preview\.|^connections\.test(_draft)?$/;
-const LIVE: readonly string[] = ['transfer.export', 'server.generated'];
-/** They write files, or mark what is deployed. */
+const LIVE: readonly string[] = ['transfer.export', 'transfer.pushed', 'server.generated'];
+/** Operations that write files or mark deployed definitions. */
 const REFUSED: readonly string[] = [
   'connections.create_sample',
   'drift.check',
@@ -42,6 +43,6 @@ export function wayOf(name: OperationName, { access }: Pick<Operation, 'access'>
   return TRIES.test(name) || input['dry_run'] === true ? 'look' : 'change';
 }
 
-/** Without naming a proposal they see the one that is open, as a write would go there; other reads see what is stored. */
+/** Without a named proposal, these operations use the open one, like writes; other reads use the stored state. */
 export const looksByItself = (name: OperationName, { access }: Pick<Operation, 'access'>): boolean =>
   access === 'write' || name === 'tests.run';

@@ -1,24 +1,28 @@
 import * as v from 'valibot';
 import { SnapshotChange } from './deploy/deploy.ts';
 import { Calls, Replay } from './deploy/replay.ts';
+import { Parameters } from './definitions/parameters.ts';
+import { Preview } from './definitions/preview.ts';
 import { TestResult } from './definitions/tests.ts';
 import { CONFIGURED } from './entities.ts';
-import { byId, Id, listInput, listOf, textBetween, Timestamp, Version } from './fields.ts';
+import { byId, Id, integerBetween, listInput, listOf, textBetween, Timestamp, Version } from './fields.ts';
+import { valuesOf } from './marks.ts';
 import { operation } from './operation.ts';
 
-/** Open ones of the whole installation, operations in one, and comments on one. */
+/** Maximum open proposals per installation, then operations and comments per proposal. */
 export const MOST_OPEN_PROPOSALS = 500;
-/** Open ones of one author, so that no one fills the places of all others. */
+/** Maximum open proposals per author, so that one author cannot use up the limit of all. */
 export const MOST_OPEN_OF_AUTHOR = 50;
 export const MOST_OPERATIONS = 100;
 export const MOST_COMMENTS = 200;
-/** A closed one is kept for so long. */
+/** Retention of closed proposals, in days. */
 export const CLOSED_PROPOSAL_DAYS = 90;
-/** Writes that name no proposal gather in the latest one of their token for so long after its last write. */
+/** Writes without a named proposal go to the token's latest one, if its last write was within this time. */
 export const GATHER_MINUTES = 30;
 export const LONGEST_NOTE = 2_000;
 
-export const ProposalStatus = v.picklist(['open', 'approved', 'rejected']);
+export const PROPOSAL_CHOICES = { open: { label: 'Open' }, approved: { label: 'Approved' }, rejected: { label: 'Rejected' } };
+export const ProposalStatus = v.picklist(valuesOf(PROPOSAL_CHOICES));
 export type ProposalStatus = v.InferOutput<typeof ProposalStatus>;
 
 export const ProposalAuthor = v.object({
@@ -50,7 +54,12 @@ const head = {
   closed_by: v.pipe(v.nullable(v.string()), v.description('Who approved or rejected it')),
 };
 
-export const ProposalItem = v.object({ ...head, operation_count: v.number(), comment_count: v.number() });
+export const ProposalItem = v.object({
+  ...head,
+  operation_count: v.number(),
+  taken_count: v.pipe(v.nullable(v.number()), v.description('Operations that approval applied; null: it is not approved')),
+  comment_count: v.number(),
+});
 export type ProposalItem = v.InferOutput<typeof ProposalItem>;
 
 export const ProposalOperation = v.object({
@@ -60,6 +69,14 @@ export const ProposalOperation = v.object({
   note: v.nullable(v.string()),
   touched: v.array(TouchedRecord),
   created_at: Timestamp,
+  needs: v.pipe(
+    v.optional(v.array(v.number())),
+    v.description('Of an open proposal: positions of earlier operations that it cannot be applied without'),
+  ),
+  taken: v.pipe(
+    v.optional(v.boolean()),
+    v.description('Of an approved proposal: whether approval applied it; absent: approval applied all'),
+  ),
 });
 export type ProposalOperation = v.InferOutput<typeof ProposalOperation>;
 
@@ -74,7 +91,7 @@ export type ProposalFinding = v.InferOutput<typeof ProposalFinding>;
 const StaleRecord = v.object({ entity_type: v.picklist(CONFIGURED), entity_name: v.string(), message: v.string() });
 export type StaleRecord = v.InferOutput<typeof StaleRecord>;
 
-/** What a review shows beside the operations. */
+/** Contents of a review besides the operations. */
 const reviewed = {
   diff: v.pipe(
     v.array(SnapshotChange),
@@ -98,7 +115,7 @@ const reviewed = {
 };
 const Reviewed = v.object(reviewed);
 export type Reviewed = v.InferOutput<typeof Reviewed>;
-/** What is kept of a closed proposal, whose operations are forgotten. */
+/** The stored review of a closed proposal, whose operations are deleted. */
 export interface ClosedProposal extends Reviewed {
   readonly operations: readonly ProposalOperation[];
 }
@@ -122,7 +139,7 @@ export type Proposal = v.InferOutput<typeof Proposal>;
 const reviewed_version = v.pipe(Version, v.description('The version that was reviewed; another one stored is a conflict'));
 const comment = v.optional(textBetween(1, LONGEST_NOTE));
 
-/** Changes that tokens with the scope `propose` ask for (contract section 17). */
+/** Changes requested by tokens with the scope `propose`. */
 export const proposals = {
   'proposals.list': operation('GET /proposals', 'read', {
     input: v.strictObject({ ...listInput(500), state: v.optional(ProposalStatus) }),
@@ -136,21 +153,49 @@ export const proposals = {
     agent: 'get_proposal',
     summary: 'Read a proposal with its diff, findings of the gates and test results',
   }),
-  'proposals.test': operation('POST /proposals/{id}/test', 'admin', {
+  'proposals.test': operation('POST /proposals/{id}/test', 'session', {
     role: 'editor',
     input: v.strictObject({ id: Id, version: v.optional(reviewed_version) }),
     output: Proposal,
     summary: 'Run the tests of an open proposal, also those whose statements write, which are rolled back',
   }),
-  'proposals.approve': operation('POST /proposals/{id}/approve', 'admin', {
+  'proposals.approve': operation('POST /proposals/{id}/approve', 'session', {
     role: 'editor',
-    // Nobody approves what was added after they read it.
+    // A reviewer must not approve operations that were added after they read the proposal.
     needs: ['version'],
-    input: v.strictObject({ id: Id, version: v.optional(reviewed_version), comment }),
+    input: v.strictObject({
+      id: Id,
+      version: v.optional(reviewed_version),
+      comment,
+      positions: v.pipe(
+        v.optional(v.pipe(v.array(integerBetween(1, MOST_OPERATIONS)), v.minLength(1), v.maxLength(MOST_OPERATIONS))),
+        v.description('Operations to apply; the others are left out for good. Absent: all'),
+      ),
+    }),
     output: ProposalItem,
-    summary: 'Apply all operations of a proposal to the working copy, all or nothing',
+    summary: 'Apply the operations of a proposal to the working copy, or some of them; what is applied is applied all or nothing',
   }),
-  'proposals.reject': operation('POST /proposals/{id}/reject', 'admin', {
+  'proposals.try': operation('POST /proposals/{id}/try', 'session', {
+    role: 'editor',
+    needs: ['tool_id'],
+    input: v.strictObject({
+      id: Id,
+      version: v.optional(reviewed_version),
+      tool_id: v.optional(v.pipe(Id, v.description('A tool that the proposal creates or changes'))),
+      arguments: v.pipe(
+        v.optional(v.record(v.string(), v.unknown())),
+        v.description('Absent: nothing runs, and the answer says which parameters the tool has'),
+      ),
+    }),
+    output: v.object({
+      name: v.string(),
+      read_only: v.boolean(),
+      parameters: Parameters,
+      preview: v.pipe(v.nullable(Preview), v.description('Its rows; null: nothing ran')),
+    }),
+    summary: 'Run a reading tool as an open proposal would leave it, read-only, for at most 10 seconds',
+  }),
+  'proposals.reject': operation('POST /proposals/{id}/reject', 'session', {
     role: 'editor',
     input: v.strictObject({
       id: Id,

@@ -2,10 +2,10 @@ import { type OperationName, operations } from './index.ts';
 import type { Role } from './identity/roles.ts';
 import { isCreation, leastRole, type Operation } from './operation.ts';
 
-/** `least`: the least role of a person who may call it; null: anybody. `creates`: with an `Idempotency-Key` it does so once. */
+/** `least`: minimum role of a person; null: anyone. `creates`: an `Idempotency-Key` prevents a second record. */
 type Route = Pick<Operation, 'method' | 'path' | 'query' | 'file'> & { readonly least: Role | null; readonly creates?: true };
 
-/** Where each operation is. The build of the interface puts the finished list here, so that no schema is part of its first page. */
+/** The route of each operation. The UI build inlines the finished list, so that its first page contains no schemas. */
 export const routes = Object.fromEntries(
   (Object.entries(operations) as [OperationName, Operation][]).map(([name, definition]) => {
     const { method, path, query, file } = definition;
@@ -19,4 +19,4 @@ export const routes = Object.fromEntries(
     };
     return [name, route];
   }),
-) as unknown as Readonly<Record<OperationName, Route>>;
+) as Readonly<Record<OperationName, Route>>;

@@ -22,7 +22,7 @@ const lists = byPlural(ENTITY_KINDS, (kind) => {
 const sorted = <E extends v.ObjectEntries>(entries: E): E =>
   Object.fromEntries(Object.entries(entries).toSorted(([a], [b]) => (a < b ? -1 : 1))) as E;
 
-/** No ids and no secrets; keys are sorted and records stand in the order of their names, so that it diffs well. */
+/** Contains no IDs and no secrets. Keys and record names are sorted, for readable diffs. */
 export const Export = v.object(
   sorted({
     ...lists,
@@ -33,7 +33,7 @@ export const Export = v.object(
 );
 export type Export = v.InferOutput<typeof Export>;
 
-/** Each record is checked by itself, so that the report can name it. */
+/** Records are validated one by one, so that the report can name each. */
 export const importLists = byPlural(ENTITY_KINDS, (kind) =>
   v.optional(v.pipe(v.array(v.unknown()), v.maxLength(ENTITIES[kind].most_imported)), []),
 );
@@ -41,8 +41,10 @@ const deletes = byPlural(ENTITY_KINDS, (kind) =>
   v.optional(v.pipe(v.array(textBetween(1, 255)), v.maxLength(ENTITIES[kind].most_imported)), []),
 );
 const NONE: v.InferInput<v.StrictObjectSchema<typeof deletes, undefined>> = {};
-/** Checking ends with so many faults. */
+/** Validation stops after this many faults. */
 export const MOST_FAULTS = 100;
+
+const Pushed = v.record(textBetween(1, 300), textBetween(1, 100));
 
 export const Import = v.strictObject({
   dry_run: v.optional(v.boolean(), false),
@@ -71,6 +73,10 @@ export const Import = v.strictObject({
       'Refused with 409 unless it is the SHA-256 of the configuration as it is now: of the export as JSON with sorted keys and no white space, without `exported_at`',
     ),
   ),
+  pushed: v.pipe(
+    v.optional(Pushed),
+    v.description('For `sluice push`: hashes of the records and settings in its files, which `GET export-import/pushed` returns'),
+  ),
 });
 export type Import = v.InferOutput<typeof Import>;
 
@@ -92,7 +98,7 @@ export const ImportFault = v.object({
 });
 export type ImportFault = v.InferOutput<typeof ImportFault>;
 
-/** What stands between an import and its deploy. */
+/** Problems between an import and its deploy. */
 export const ImportChecks = v.object({
   findings: v.pipe(v.array(LintFinding), v.description('What lint finds in definitions that would change')),
   problems: v.pipe(v.array(v.string()), v.description('Why the configuration could not be deployed afterwards')),
@@ -135,6 +141,13 @@ export const transfer = {
     output: Export,
     agent: 'export_config',
     summary: 'Export the configuration without secrets',
+  }),
+  'transfer.pushed': operation('GET /export-import/pushed', 'write', {
+    input: Empty,
+    output: v.object({
+      records: v.pipe(Pushed, v.description('Hashes by kind and name, such as `tool:find_orders` or `setting:instructions`')),
+    }),
+    summary: 'Get what the last push of configuration files left, so that a fresh checkout notices changes made since',
   }),
   'transfer.import': operation('POST /export-import/import', 'write', {
     input: Import,

@@ -8,6 +8,7 @@ import { authHandlers } from '#core/identity/auth.ts';
 import { progressHandlers } from '#core/records/batch.ts';
 import { batchToolHandlers } from '#core/agent-tools/batch-tools.ts';
 import { callHandlers } from '#core/observe/calls.ts';
+import { failureHandlers } from '#core/observe/failures.ts';
 import { canaryHandlers } from '#core/deploy/candidates/canary.ts';
 import { candidateHandlers } from '#core/deploy/candidates/candidates.ts';
 import { checkTokenHandlers } from '#core/server-config/check-token.ts';
@@ -15,11 +16,11 @@ import { confirmationHandlers } from '#core/identity/oauth/confirmations.ts';
 import { configHandlers } from '#core/server-config/server-config.ts';
 import { connectionHandlers } from '#core/definitions/connections.ts';
 import { deployHandlers } from '#core/deploy/deploy-handlers.ts';
-import { withFindings } from '#core/definitions/lint/findings-of-writes.ts';
 import { findHandlers, insightHandlers } from '#core/observe/insights/insights.ts';
 import { fileHandlers } from '#core/definitions/files/files.ts';
 import { flowHandlers } from '#core/agent-tools/flow.ts';
 import { historyHandlers } from '#core/history/history-handlers.ts';
+import { homeHandlers } from '#core/deploy/home.ts';
 import { providerHandlers } from '#core/identity/providers/providers.ts';
 import { driftHandlers } from '#core/deploy/checks/drift.ts';
 import { lintHandlers } from '#core/definitions/lint/lint-index.ts';
@@ -60,7 +61,7 @@ import { transferHandlers } from '#core/transfer/transfer.ts';
 import { twoFactorHandlers } from '#core/identity/two-factor.ts';
 
 /** The handler of every operation. */
-export const handlers: Handlers<ControlPlane> = withFindings<ControlPlane>({
+export const handlers: Handlers<ControlPlane> = {
   ...authHandlers,
   ...twoFactorHandlers,
   ...providerHandlers,
@@ -93,6 +94,7 @@ export const handlers: Handlers<ControlPlane> = withFindings<ControlPlane>({
   ...monitoringHandlers,
   ...trafficHandlers,
   ...callHandlers,
+  ...failureHandlers,
   ...sessionHandlers,
   ...findHandlers,
   ...insightHandlers,
@@ -102,6 +104,7 @@ export const handlers: Handlers<ControlPlane> = withFindings<ControlPlane>({
   ...noticeEventHandlers,
   ...proposalHandlers,
   ...peopleHandlers,
+  ...homeHandlers,
   ...invitationHandlers,
   ...invitedHandlers,
   ...identityHandlers,
@@ -119,4 +122,4 @@ export const handlers: Handlers<ControlPlane> = withFindings<ControlPlane>({
   ...flowHandlers,
   ...configHandlers,
   ...checkTokenHandlers,
-});
+};

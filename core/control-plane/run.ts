@@ -8,30 +8,44 @@ import { authorise } from '#core/context/authorise.ts';
 import * as v from 'valibot';
 import { AppError } from '#core/errors.ts';
 import { isAdministrator } from '#core/context/roles.ts';
-import { hideClaims } from '#core/records/hidden-claims.ts';
+import { hideClaims } from '#core/records/history-entry.ts';
 import { resolveNames } from '#core/records/names-to-ids.ts';
 import { notedAs, recordBlocked } from '#core/records/blocked.ts';
 import { StaleVersion, withAuthor } from '#core/records/versioned.ts';
+import { withFindings } from '#core/definitions/lint/findings-of-writes.ts';
 import { handlers } from './handlers.ts';
 import { pathVariables } from '#core/contract/paths.ts';
 import { isPlainText, refuseHidden, refuseUnkeepable, toInvalid } from '#core/process/issues.ts';
 import { readValue } from '#core/process/read-value.ts';
 
-/** Authorise → parse → handler (which guards what it writes) → strip and hide. A token that proposes changes nothing. */
+/**
+ * Authorise → parse → handler (which guards what it writes) → findings for agents → strip and hide. A write of a token that
+ * proposes is stored as a proposal and changes no configuration.
+ */
 export async function run<N extends OperationName>(
   app: ControlPlane,
   name: N,
   input: RawInput<N>,
   call: RequestContext,
 ): Promise<Output<N>> {
+  authorise(operations[name], call.actor);
+  return runAuthorised(app, name, input, call);
+}
+
+/** For a route, which has authorised the caller before it read the body. */
+export async function runAuthorised<N extends OperationName>(
+  app: ControlPlane,
+  name: N,
+  input: RawInput<N>,
+  call: RequestContext,
+): Promise<Output<N>> {
   const definition: Operation = operations[name];
-  authorise(definition, call.actor);
-  const given = parseInput(definition, input);
+  const parsed_input = parseInput(definition, input);
   const context: Context<ControlPlane> = { ...call, app, operations: { run, perform } };
   const is_proposal = isForProposal(context, definition);
   const output = is_proposal
-    ? ((await propose(context, name, definition, given)) as Output<N>)
-    : await perform(app, name, given, call);
+    ? ((await propose(context, name, definition, parsed_input)) as Output<N>)
+    : await perform(app, name, parsed_input, call);
   if (definition.method !== 'GET' && definition.access !== 'read') announce(app, is_proposal ? 'proposals.approve' : name);
   return output;
 }
@@ -39,14 +53,15 @@ export async function run<N extends OperationName>(
 async function perform<N extends OperationName>(
   app: ControlPlane,
   name: N,
-  given: Readonly<Record<string, unknown>>,
+  parsed_input: Readonly<Record<string, unknown>>,
   call: RequestContext,
 ): Promise<Output<N>> {
   const definition: Operation = operations[name];
-  const parsed = (call.by_name ? await resolveNames(app, name, given) : given) as Input<N>;
+  const parsed = (call.by_name ? await resolveNames(app, name, parsed_input) : parsed_input) as Input<N>;
   const context: Context<ControlPlane> = { ...call, app, operations: { run, perform } };
   try {
-    const output = v.parse(definition.output, await handlers[name](context, parsed)) as Output<N>;
+    const answer = await withFindings(app, call, name, await handlers[name](context, parsed));
+    const output = v.parse(definition.output, answer) as Output<N>;
     return isAdministrator(call.actor) ? output : hideClaims(output);
   } catch (error) {
     if (error instanceof StaleVersion) throw await withAuthor(app, error);
@@ -63,10 +78,10 @@ export function parseInput(definition: Operation, input: Record<string, unknown>
   }
   refuseUnkeepable(input);
   const dropped = readOnlyFields(definition);
-  const kept = Object.fromEntries(Object.entries(input).filter(([name]) => !dropped.includes(name)));
-  const result = readValue(definition.input, kept);
+  const fields = Object.fromEntries(Object.entries(input).filter(([name]) => !dropped.includes(name)));
+  const result = readValue(definition.input, fields);
   if (!result.success) throw toInvalid(result.issues, allowed);
-  // What is deleted may have any name.
+  // Records with any name can be deleted.
   if (definition.method !== 'GET' && definition.method !== 'DELETE') refuseHidden(result.output);
   return result.output;
 }

@@ -1,5 +1,5 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { type ConnectionDraft, MASK } from '#core/contract/definitions/connections.ts';
+import { type ConnectionDraft, DB_TYPE_CHOICES, MASK } from '#core/contract/definitions/connections.ts';
 import { type FieldError, invalidField, refuseFields } from '#core/errors.ts';
 import type { Context } from '#core/context/context.ts';
 import { openOrNull } from '#core/lib/secrets.ts';
@@ -10,34 +10,28 @@ import type { Sealed } from '#core/contract/fields.ts';
 import { sessionFaults } from './checks/session.ts';
 import { changesAny } from '#core/records/versioned.ts';
 import { guardDraft } from '#core/records/prompt-guard.ts';
-import { type ConnectionRow, secretPlace } from '#core/sources/source-pool.ts';
+import { type ConnectionRow, secretPath } from '#core/sources/source-pool.ts';
 import { isSealed } from '#core/lib/sealed-values.ts';
 import { lastState, refuseConnection } from '#core/context/token-limits.ts';
 
-/** What a connection is to become; a secret is plain text when it was sent and sealed when it is kept. */
+/** A connection to store. Secrets from the request are plain text, stored ones are sealed. */
 export type Draft = {
   [K in keyof ConnectionDraft]: ConnectionDraft[K] | (K extends 'password' | 'ssl_key' ? Sealed | null : never);
 };
 
-/** Passwords, keys, tokens, and addresses that may carry one of them. Better a harmless entry masked than a secret shown. */
+/** Names of passwords, keys, tokens, and addresses that may contain one. Masking a harmless entry is better than showing a secret. */
 const SECRET_ENTRY =
   /pass|pwd|secret|token|credential|private|key|pem|pfx|jks|cert|auth|bearer|jwt|signature|sas_|cookie|session|service_account|dsn|ur[il]$|connection_?str/i;
-/** Whether an entry of `extra_params` is sealed: its name says that it is, or holds, a secret. */
+/** Whether an entry of `extra_params` is sealed, because its name suggests a secret. */
 export const isSecretEntry = (key: string): boolean => SECRET_ENTRY.test(key);
 
-export function mergeDraft(
-  before: ConnectionRow,
-  patch: { [K in keyof ConnectionDraft]?: ConnectionDraft[K] | undefined },
-): Draft {
-  const { id: _, version: _version, created_at: _created, updated_at: _updated, ...kept } = before;
+function mergeDraft(before: ConnectionRow, patch: { [K in keyof ConnectionDraft]?: ConnectionDraft[K] | undefined }): Draft {
+  const { id: _, version: _version, created_at: _created, updated_at: _updated, ...stored } = before;
   const sent = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
-  return { ...kept, ...sent };
+  return { ...stored, ...sent };
 }
 
-/**
- * Everything that must hold before a connection is stored, and its secrets sealed; nothing is stored here.
- * @param before what is stored now.
- */
+/** Checks a connection before it is stored, and seals its secrets. @param before the stored connection. */
 export async function prepareConnection(context: Context, id: string, draft: Draft, before: ConnectionRow | null) {
   refuseForeignSecrets(draft.extra_params, before);
   const unknown = [...wrongExtras(draft, before), ...sessionFaults(draft)];
@@ -48,16 +42,16 @@ export async function prepareConnection(context: Context, id: string, draft: Dra
   return sealDraft(context, id, draft, before);
 }
 
-/** The same for an earlier state of the connection. */
+/** Checks an earlier state of a connection, and seals its secrets. */
 export async function prepareEarlier(context: Context, earlier: ConnectionRow, before: ConnectionRow | null) {
   const draft = mergeDraft(earlier, {});
-  // Deleting first must not be a way round: what was stored last counts for a record that is gone.
+  // Deleting it first must not get around the check, so a deleted connection is compared with its last state.
   refuseConnection(context.actor, before ?? (await lastState(context.app, 'connection', earlier.id)), draft);
   await checkDraft(context, draft, before);
   return sealDraft(context, earlier.id, draft, before);
 }
 
-/** Where a connection leads; `username` is a field that a type may require. */
+/** Fields of the address of a connection, and `username`, which some types require. */
 const TARGET = ['db_type', 'host', 'port', 'database', 'username'];
 
 async function checkDraft(context: Context, draft: Draft, before: ConnectionRow | null): Promise<void> {
@@ -71,35 +65,35 @@ async function checkDraft(context: Context, draft: Draft, before: ConnectionRow 
 
 /** Fields that this type of database needs and the draft lacks. */
 export function requiredFields(draft: Draft): FieldError[] {
-  const { engine, label } = kindOf(draft.db_type);
+  const { engine } = kindOf(draft.db_type);
   return engine.required_fields
     .filter((field) => draft[field] === null)
-    .map((field) => ({ field, message: `${field} is required for ${label.label}.` }));
+    .map((field) => ({ field, message: `${field} is required for ${DB_TYPE_CHOICES[draft.db_type].label}.` }));
 }
 
-/** Extra parameters that would have no effect, or not a sensible one. What an earlier version stored is kept until it is changed. */
+/** Extra parameters without a sensible effect. Stored ones are not checked until they are changed. */
 export function wrongExtras({ db_type, extra_params }: Draft, before: ConnectionRow | null): FieldError[] {
-  const { engine, label } = kindOf(db_type);
-  const kept = (key: string, value: unknown): boolean => {
+  const { engine, kind } = kindOf(db_type);
+  const isStored = (key: string, value: unknown): boolean => {
     const stored = before?.extra_params[key];
     return stored !== undefined && (canonical(stored) === canonical(value) || (value === MASK && isSealed(stored)));
   };
-  const name = label.label.replace(/ \(.*/, '');
-  const sent = Object.entries(extra_params).filter(([key, value]) => !kept(key, value));
+  const name = DB_TYPE_CHOICES[db_type].label.replace(/ \(.*/, '');
+  const sent = Object.entries(extra_params).filter(([key, value]) => !isStored(key, value));
   const known = (key: string) => engine.extras.find(({ field }) => field.name === key);
   const unknown = sent.filter(([key]) => known(key) === undefined);
   return sent.flatMap((entry) => {
     const [key, value] = entry;
     const extra = known(key);
-    // What there is stands once, behind the last of them.
-    const instead = entry === unknown.at(-1) ? ` ${extrasThereAre(engine.extras, name, label.note)}` : '';
+    // The valid parameters are listed once, after the last unknown one.
+    const instead = entry === unknown.at(-1) ? ` ${extrasThereAre(engine.extras, name, kind.note)}` : '';
     const nothing = `extra_params.${key} has no effect on ${name}. Remove it.${instead}`;
     const message = extra === undefined ? nothing : extraFault(extra, value);
     return message === null ? [] : [{ field: `extra_params.${key}`, message }];
   });
 }
 
-/** Certificates and keys that no TLS library reads. What an earlier version stored is kept until it is changed. */
+/** Certificates and keys that TLS cannot read. Stored ones are not checked until they are changed. */
 export function certificateFaults(
   draft: Pick<Draft, 'ssl_ca' | 'ssl_cert' | 'ssl_key'>,
   before: ConnectionRow | null,
@@ -130,33 +124,33 @@ function readCertificates(text: string): void {
   for (const certificate of found) void new X509Certificate(certificate);
 }
 
-/** A mask stands for a secret that is kept, and nobody but us seals. */
+/** Throws for a mask without a stored secret, and for sealed values from outside: only Sluice seals. */
 function refuseForeignSecrets(extra_params: Draft['extra_params'], before: ConnectionRow | null): void {
   for (const [key, value] of Object.entries(extra_params)) {
-    const kept = before?.extra_params[key];
+    const stored = before?.extra_params[key];
     const field = `extra_params.${key}`;
-    if (value === MASK && isSecretEntry(key) && !isSealed(kept)) {
+    if (value === MASK && isSecretEntry(key) && !isSealed(stored)) {
       throw invalidField(field, `${field} is the mask of a secret, but no secret is stored. Send the secret itself.`);
     }
-    if (isSealed(value) && !(isSealed(kept) && kept.$sealed === value.$sealed)) {
+    if (isSealed(value) && !(isSealed(stored) && stored.$sealed === value.$sealed)) {
       throw invalidField(field, `${field} has an invalid format.`);
     }
   }
 }
 
-/** Plain secrets become ciphertext bound to this row; what is sealed already, or masked, is kept. */
+/** Seals plain secrets for this row. Secrets that are sealed, or sent as a mask, stay. */
 function sealDraft({ app: { keyring } }: Context, id: string, draft: Draft, before: ConnectionRow | null) {
   const seal = (field: string, value: string | Sealed | null): Sealed | null => {
     if (value === null) return null;
-    if (!isSealed(value)) return { $sealed: keyring.seal(value, secretPlace(id, field)) };
-    // What no key opens stays: the change may have nothing to do with it.
-    const plain = keyring.stale(value.$sealed) ? openOrNull(keyring, value.$sealed, secretPlace(id, field)) : null;
-    return plain === null ? value : { $sealed: keyring.seal(plain, secretPlace(id, field)) };
+    if (!isSealed(value)) return { $sealed: keyring.seal(value, secretPath(id, field)) };
+    // A secret that no key opens is left unchanged, because the change may concern other fields.
+    const plain = keyring.stale(value.$sealed) ? openOrNull(keyring, value.$sealed, secretPath(id, field)) : null;
+    return plain === null ? value : { $sealed: keyring.seal(plain, secretPath(id, field)) };
   };
   const extra_params = Object.fromEntries(
     Object.entries(draft.extra_params).map(([key, value]) => {
-      const kept = before?.extra_params[key];
-      if (value === MASK && isSealed(kept)) return [key, seal(`extra_params/${key}`, kept)];
+      const stored = before?.extra_params[key];
+      if (value === MASK && isSealed(stored)) return [key, seal(`extra_params/${key}`, stored)];
       if (isSealed(value)) return [key, seal(`extra_params/${key}`, value)];
       if (!isSecretEntry(key) || value === null) return [key, value];
       return [key, seal(`extra_params/${key}`, typeof value === 'string' ? value : JSON.stringify(value))];

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { type Connection, ConnectionDraft, type DbType, MASK, type TestResult } from '#core/contract/definitions/connections.ts';
 import { OWNED_KINDS } from '#core/contract/entities.ts';
-import { writeAlone } from '#core/store/journal.ts';
+import { lockEntityWrites } from '#core/store/journal.ts';
 import type { Db } from '#core/store/store.ts';
 import { AppError, refuseFields } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/context/context.ts';
@@ -19,14 +19,14 @@ import {
 } from './connection-draft.ts';
 import { createEntity } from './entity.ts';
 import { ownedBy } from './owners.ts';
-import { AT_ONCE } from '#core/records/versioned.ts';
-import { createEntityStore } from './entity-store.ts';
+import { ROWS_PER_STATEMENT } from '#core/records/versioned.ts';
+import { EntityStore } from './entity-store.ts';
 import { refuseUnknownVariables } from './checks/variables.ts';
 import { sessionFaults } from './checks/session.ts';
 import { createShop, SHOP_FILE } from '#core/sources/sample-shop.ts';
 import type { ConnectionRow } from '#core/sources/source-pool.ts';
 import { isSealed } from '#core/lib/sealed-values.ts';
-import { answerWithin } from '#core/sources/statements.ts';
+import { withinTimeout } from '#core/sources/statements.ts';
 
 export const connection = createEntity<'connection', Draft>('connection', {
   async prepare(context, id, draft, stored, original = null) {
@@ -60,7 +60,7 @@ export const connectionHandlers: Pick<Handlers, Extract<keyof Handlers, `connect
     ];
     refuseFields(refusal);
     const { name: _, enabled: _enabled, ...settings } = draft;
-    // What cannot be stored is refused at its field; an address that is forbidden is what the test finds.
+    // Invalid fields are refused as on saving. A forbidden address is a result of the test.
     const blocked = await checkTarget(draft, context.app.policy).then(
       () => null,
       (error: unknown) => {
@@ -77,16 +77,16 @@ export const connectionHandlers: Pick<Handlers, Extract<keyof Handlers, `connect
   },
 };
 
-/** Deletes a connection and all that it owns in one transaction under one batch id. */
+/** Deletes a connection and its definitions in one transaction, as one batch. */
 async function removeConnection(context: Context, tx: Db, id: string): Promise<void> {
-  // Whoever is about to store something of it waits, and then finds it gone.
-  await writeAlone(context.app.store, tx);
+  // A concurrent write of one of its definitions waits, and then fails because the connection is gone.
+  await lockEntityWrites(context.app.store, tx);
   const batch_id = context.app.ids();
   const turn = createSlices();
   for (const kind of OWNED_KINDS) {
-    const noun = createEntityStore(kind);
+    const noun = new EntityStore(kind);
     const owned = (await ownedBy(context, tx, kind, id)).map((row) => row.id);
-    for (const page of pagesOf(owned, AT_ONCE)) {
+    for (const page of pagesOf(owned, ROWS_PER_STATEMENT)) {
       await noun.removeAll(context, tx, page, batch_id);
       await turn();
     }
@@ -94,8 +94,8 @@ async function removeConnection(context: Context, tx: Db, id: string): Promise<v
   await connection.noun.removeAll(context, tx, [id], batch_id);
 }
 
-/** @returns a stored connection as a response shows it: no secret, masked entries. */
-export function toConnection(row: ConnectionRow): Connection {
+/** A stored connection as a response shows it: without secrets, and with masked entries. */
+function toConnection(row: ConnectionRow): Connection {
   const { password, ssl_key, ...rest } = row;
   return {
     ...rest,
@@ -111,7 +111,7 @@ async function testSource(source: Source, chosen: DbType, within_ms: number): Pr
   const started = performance.now();
   const latency = () => Math.round((performance.now() - started) * 10) / 10;
   try {
-    const report = await answerWithin(source.test(), within_ms);
+    const report = await withinTimeout(source.test(), within_ms);
     const db_type = kindOfServer(chosen, report.server_version);
     return {
       success: true,
@@ -123,7 +123,7 @@ async function testSource(source: Source, chosen: DbType, within_ms: number): Pr
       warnings: [...report.warnings],
     };
   } catch (error) {
-    // A server of another kind often takes the connection and then waits.
+    // A server of another kind often accepts the connection and then waits.
     const is_silent = error instanceof AppError && error.code === 'timeout';
     const message = `The database did not answer within ${within_ms / 1_000} seconds. Check the host and the port, and that firewalls and security groups allow this server.`;
     return { ...toFailure(error), latency_ms: latency(), ...(is_silent ? { message } : {}) };

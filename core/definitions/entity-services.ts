@@ -12,7 +12,7 @@ import { test } from './tests.ts';
 import { tool } from './tools.ts';
 import { toolset } from './toolsets/toolsets.ts';
 
-/** `Entity` of any noun: who reads the table below knows which one it is by its data alone. */
+/** An `Entity` of any kind. The types of its draft and rows are widened, so that code can treat all kinds alike. */
 export interface EntityService extends Restorable, Pick<Entity<EntityKind>, 'schema' | 'delete'> {
   readonly entity_type: EntityKind;
   readonly plural: Plural;
@@ -24,7 +24,7 @@ export interface EntityService extends Restorable, Pick<Entity<EntityKind>, 'sch
   prepare(context: Context, id: string, draft: EntityValues, stored: StoredEntity | null): Promise<CheckedRecord>;
 }
 
-/** What every noun does, by its kind. */
+/** The services by kind. */
 export const ENTITY_SERVICES: { readonly [K in EntityKind]: EntityService & { readonly entity_type: K } } = {
   connection,
   tool,
@@ -34,5 +34,5 @@ export const ENTITY_SERVICES: { readonly [K in EntityKind]: EntityService & { re
   test,
 };
 
-/** The nouns in the order in which they are written: what others refer to comes first. */
+/** The services in the order of writing: kinds that others refer to come first. */
 export const IN_WRITE_ORDER: readonly EntityService[] = ENTITY_KINDS.map((kind) => ENTITY_SERVICES[kind]);

@@ -8,12 +8,12 @@ import { MOST_TESTS, type TestOwner } from '#core/contract/definitions/tests.ts'
 import {
   type RecordValues,
   type ChangedRecord,
-  createVersioned,
   type NewRecord,
   type EarlierVersion,
   type Restored,
   changesAny,
-  AT_ONCE,
+  ROWS_PER_STATEMENT,
+  VersionedRecords,
 } from '#core/records/versioned.ts';
 import { entityTable, type RowOf } from '#core/store/entity-table.ts';
 import { readPage } from '#core/store/pages.ts';
@@ -31,32 +31,33 @@ export interface ListFilter {
   readonly search?: string | undefined;
   readonly enabled?: boolean | undefined;
   readonly connection_id?: string | undefined;
-  /** A comma list; any of them. */
+  /** Separated by commas. A record matches with any of them. */
   readonly tags?: string | undefined;
-  /** `<kind>:<id>`; only tests have one. */
+  /** `<kind>:<id>`. Only tests have an owner. */
   readonly owner?: string | undefined;
 }
-
-export type EntityStore<K extends EntityKind> = ReturnType<typeof createEntityStore<K>>;
 
 type SearchedTable = { readonly name: Column } & { readonly [N in 'title' | 'description' | 'uri_template' | 'tags']?: Column };
 
 /**
- * Refuses records that are more than there may be (contract section 22). Counts what is stored with them, so that what the same
- * transaction deleted before leaves room. @param rows that were written, in a transaction that writes entities alone.
+ * Throws when there are more records than allowed. Runs after the write, so that deletions earlier in the same transaction make room.
+ * @param rows that were written, in a transaction that writes entities alone.
  */
-export async function refuseTooMany(app: Platform, tx: Db, kind: EntityKind, rows: readonly object[]): Promise<void> {
+async function refuseTooMany(app: Platform, tx: Db, kind: EntityKind, rows: readonly object[]): Promise<void> {
   await CHECKS[kind]?.(app, tx, rows);
 }
 
-const CHECKS: Partial<Readonly<Record<EntityKind, typeof toolsets>>> = { toolset: toolsets, test: tests };
+const CHECKS: Partial<Readonly<Record<EntityKind, typeof refuseTooManyToolsets>>> = {
+  toolset: refuseTooManyToolsets,
+  test: refuseTooManyTests,
+};
 
-async function toolsets({ store }: Pick<Platform, 'store'>, tx: Db, _: readonly object[]): Promise<void> {
+async function refuseTooManyToolsets({ store }: Pick<Platform, 'store'>, tx: Db, _: readonly object[]): Promise<void> {
   if ((await tx.$count(store.tables.toolsets)) <= MOST_TOOLSETS) return;
   throw new AppError('conflict', `An installation has at most ${MOST_TOOLSETS} toolsets. Delete one first.`);
 }
 
-async function tests({ store }: Pick<Platform, 'store'>, tx: Db, rows: readonly object[]): Promise<void> {
+async function refuseTooManyTests({ store }: Pick<Platform, 'store'>, tx: Db, rows: readonly object[]): Promise<void> {
   const { tests: table } = store.tables;
   const owners = new Map((rows as readonly { owner: TestOwner }[]).map(({ owner }) => [owner.id, owner.kind]));
   const counted = await tx
@@ -70,99 +71,106 @@ async function tests({ store }: Pick<Platform, 'store'>, tx: Db, rows: readonly 
   throw new AppError('conflict', message, { errors: [{ field: 'owner', message }] });
 }
 
-/** The one list, get and write path of every noun. */
-export function createEntityStore<K extends EntityKind>(kind: K) {
-  const table: Plural<K> = ENTITIES[kind].plural;
-  const records = createVersioned({ table, entity_type: kind, label: kind });
+/** Lists, reads and writes records of one kind. */
+export class EntityStore<K extends EntityKind> {
+  readonly #kind: K;
+  readonly #records: VersionedRecords<Plural<K>>;
 
-  const insertAll = async (context: Context, tx: Db, added: readonly NewRecord<ValuesOf<K>>[]): Promise<RowOf<K>[]> => {
-    await noteChange(context.app.store, tx, kind, ...added.map(({ id }) => id));
-    const stored = await records.insertAll(context, tx, added);
-    await refuseTooMany(context.app, tx, kind, stored);
+  constructor(kind: K) {
+    this.#kind = kind;
+    const table: Plural<K> = ENTITIES[kind].plural;
+    this.#records = new VersionedRecords({ table, entity_type: kind, label: kind });
+  }
+
+  get(context: { readonly app: Platform }, id: string, tx?: Db): Promise<RowOf<K>> {
+    return this.#records.get(context, id, tx);
+  }
+
+  getAll(context: { readonly app: Platform }, ids: readonly string[], tx?: Db): Promise<ReadonlyMap<string, RowOf<K>>> {
+    return this.#records.getAll(context, ids, tx);
+  }
+
+  async insertAll(context: Context, tx: Db, added: readonly NewRecord<ValuesOf<K>>[]): Promise<RowOf<K>[]> {
+    await noteChange(context.app.store, tx, this.#kind, ...added.map(({ id }) => id));
+    const stored = await this.#records.insertAll(context, tx, added);
+    await refuseTooMany(context.app, tx, this.#kind, stored);
     return stored;
-  };
-  const insert = async (
+  }
+
+  async insert(
     context: Context,
     tx: Db,
     values: ValuesOf<K>,
-    id = newId(context, kind, values),
+    id = newId(context, this.#kind, values),
     past?: EarlierVersion,
-  ): Promise<RowOf<K>> => {
-    const [stored] = await insertAll(context, tx, [{ id, values, past }]);
+  ): Promise<RowOf<K>> {
+    const [stored] = await this.insertAll(context, tx, [{ id, values, past }]);
     return stored as RowOf<K>;
-  };
-  const updateAll = async (
-    context: Context,
-    tx: Db,
-    changes: readonly ChangedRecord<Partial<ValuesOf<K>>>[],
-  ): Promise<RowOf<K>[]> => {
-    await noteChange(context.app.store, tx, kind, ...changes.map(({ id }) => id));
-    const written = await records.updateAll(context, tx, changes);
+  }
+
+  async updateAll(context: Context, tx: Db, changes: readonly ChangedRecord<Partial<ValuesOf<K>>>[]): Promise<RowOf<K>[]> {
+    await noteChange(context.app.store, tx, this.#kind, ...changes.map(({ id }) => id));
+    const written = await this.#records.updateAll(context, tx, changes);
     const moved = written.filter(({ before, after }) => changesAny(after, before, ['owner']));
     if (moved.length > 0)
       await refuseTooMany(
         context.app,
         tx,
-        kind,
+        this.#kind,
         moved.map(({ after }) => after),
       );
     return written.map(({ after }) => after);
-  };
-  /** Each with its tests and whatever was derived from it. */
-  const removeAll = async (context: Context, tx: Db, ids: readonly string[], batch_id?: string): Promise<RowOf<K>[]> => {
+  }
+
+  /** Deletes records with their tests and compiled statements. */
+  async removeAll(context: Context, tx: Db, ids: readonly string[], batch_id?: string): Promise<RowOf<K>[]> {
     const { store } = context.app;
-    await noteChange(store, tx, kind, ...ids);
+    await noteChange(store, tx, this.#kind, ...ids);
     const batch = await removeTests(context, tx, ids, batch_id);
     await tx.delete(store.tables.compiled).where(inArray(store.tables.compiled.entity_id, [...ids]));
-    return records.removeAll(context, tx, ids, batch);
-  };
+    return this.#records.removeAll(context, tx, ids, batch);
+  }
 
-  return {
-    get: records.get,
-    getAll: records.getAll,
-    insert,
-    insertAll,
-    updateAll,
-    removeAll,
-    async update(context: Context, tx: Db, id: string, expected: number, values: Partial<ValuesOf<K>>): Promise<RowOf<K>> {
-      const [row] = await updateAll(context, tx, [{ id, expected, values }]);
-      return row as RowOf<K>;
-    },
-    async list(context: Context, filter: ListFilter): Promise<{ items: RowOf<K>[]; total: number }> {
-      const { skip, limit, search, enabled, connection_id, tags, owner } = filter;
-      const table = entityTable(context.app.store, kind);
-      const where = and(
-        connection_id === undefined ? undefined : eq(table.connection_id, connection_id),
-        anyTag(table, tags),
-        ofOwner(context, owner),
-        enabled === undefined ? undefined : eq(table.enabled, enabled),
-        foundIn(searched(table), search),
-      );
-      const order = [...bestFirst(searched(table), search), asc(table.name), asc(table.id)];
-      const { rows, total } = await readPage(context.app.store.db, table, { where, order, skip, limit });
-      return { items: rows as unknown[] as RowOf<K>[], total };
-    },
-    /** Writes the whole of earlier states under their ids, with the next version: over what is stored, or as records that come back. */
-    async restoreAll(context: Context, tx: Db, restored: readonly Restored<RowOf<K>, ValuesOf<K>>[]): Promise<void> {
-      const back = restored.filter(({ expected }) => expected === null);
-      const over = restored.filter(({ expected }) => expected !== null);
-      if (back.length > 0) {
-        const added = back.map(({ earlier, values }) => ({ id: earlier.id, values, past: earlier }));
-        await insertAll(context, tx, added);
-      }
-      if (over.length > 0) {
-        const changes = over.map(({ earlier, expected, values }) => ({
-          id: earlier.id,
-          expected: expected ?? undefined,
-          values,
-        }));
-        await updateAll(context, tx, changes);
-      }
-    },
-  };
+  async update(context: Context, tx: Db, id: string, expected: number, values: Partial<ValuesOf<K>>): Promise<RowOf<K>> {
+    const [row] = await this.updateAll(context, tx, [{ id, expected, values }]);
+    return row as RowOf<K>;
+  }
+
+  async list(context: Context, filter: ListFilter): Promise<{ items: RowOf<K>[]; total: number }> {
+    const { skip, limit, search, enabled, connection_id, tags, owner } = filter;
+    const table = entityTable(context.app.store, this.#kind);
+    const where = and(
+      connection_id === undefined ? undefined : eq(table.connection_id, connection_id),
+      anyTag(table, tags),
+      ofOwner(context, owner),
+      enabled === undefined ? undefined : eq(table.enabled, enabled),
+      foundIn(searched(table), search),
+    );
+    const order = [...bestFirst(searched(table), search), asc(table.name), asc(table.id)];
+    const { rows, total } = await readPage(context.app.store.db, table, { where, order, skip, limit });
+    return { items: rows as unknown[] as RowOf<K>[], total };
+  }
+
+  /** Restores earlier states under their ids, as the next version: over the stored record, or as a new one when it was deleted. */
+  async restoreAll(context: Context, tx: Db, restored: readonly Restored<RowOf<K>, ValuesOf<K>>[]): Promise<void> {
+    const deleted = restored.filter(({ expected }) => expected === null);
+    const existing = restored.filter(({ expected }) => expected !== null);
+    if (deleted.length > 0) {
+      const added = deleted.map(({ earlier, values }) => ({ id: earlier.id, values, past: earlier }));
+      await this.insertAll(context, tx, added);
+    }
+    if (existing.length > 0) {
+      const changes = existing.map(({ earlier, expected, values }) => ({
+        id: earlier.id,
+        expected: expected ?? undefined,
+        values,
+      }));
+      await this.updateAll(context, tx, changes);
+    }
+  }
 }
 
-/** The tests of definitions go with them, as one batch. @returns the batch, if there is one. */
+/** Deletes the tests of definitions, in one batch with them. @returns the id of the batch, if there is one. */
 async function removeTests(
   context: Context,
   tx: Db,
@@ -177,18 +185,18 @@ async function removeTests(
     .where(inArray(tests.owner_id, [...ids]));
   if (rows.length === 0) return batch_id;
   const batch = batch_id ?? context.app.ids();
-  const gone = rows.map(({ id }) => id);
-  for (const page of pagesOf(gone, AT_ONCE)) await createEntityStore('test').removeAll(context, tx, page, batch);
+  const test_ids = rows.map(({ id }) => id);
+  for (const page of pagesOf(test_ids, ROWS_PER_STATEMENT)) await new EntityStore('test').removeAll(context, tx, page, batch);
   return batch;
 }
 
-/** What a search looks at; not every noun has all of it. */
+/** The columns that a search reads. Not every kind has all of them. */
 function searched({ name, title, description, uri_template, tags }: SearchedTable) {
   const given = (...some: readonly (Column | undefined)[]) => some.filter((column) => column !== undefined);
   return { name, title, texts: given(description, uri_template), lists: given(tags) };
 }
 
-/** Tests of `<kind>:<id>`. An id belongs to one kind, so another kind with it names nothing. */
+/** Filters tests by `<kind>:<id>`. An id with the wrong kind matches nothing. */
 function ofOwner({ app: { store } }: Context, owner: string | undefined): SQL | undefined {
   if (owner === undefined) return undefined;
   const [kind, id] = [owner.slice(0, owner.indexOf(':')), owner.slice(owner.indexOf(':') + 1)];
@@ -199,12 +207,15 @@ function ofOwner({ app: { store } }: Context, owner: string | undefined): SQL | 
   return and(eq(owner_id, id), inArray(owner_id, store.db.select({ id: table.id }).from(table).where(eq(table.id, id))));
 }
 
-/** Rows that have any tag of a comma list. The list as a whole may be a tag too, with its commas and blanks. Tags are JSON text, so a tag stands there in quotes; it is compared as it is. */
+/**
+ * Filters rows with any of the tags. A tag can contain commas and spaces, so the whole text counts as a tag as well. Tags are stored as
+ * JSON text, in which each tag is quoted.
+ */
 function anyTag(table: Schema['tools'], tags: string | undefined): SQL | undefined {
   if (tags === undefined) return undefined;
   const parts = tags.split(',');
   const trimmed = parts.map((tag) => tag.trim()).filter((tag) => tag !== '');
   if (trimmed.length === 0) return undefined;
-  const wanted = new Set([tags, ...parts, ...trimmed]);
-  return or(...[...wanted].map((tag) => sql`replace(${table.tags}, ${JSON.stringify(tag)}, '') <> ${table.tags}`));
+  const candidates = new Set([tags, ...parts, ...trimmed]);
+  return or(...[...candidates].map((tag) => sql`replace(${table.tags}, ${JSON.stringify(tag)}, '') <> ${table.tags}`));
 }

@@ -9,15 +9,15 @@ import { connectionNames } from './owners.ts';
 import type { RowOf } from '#core/store/entity-table.ts';
 import { changesAny, toDraft } from '#core/records/versioned.ts';
 import type { ValuesOf } from './entity-store.ts';
-import { type Described, readCompiled } from '#core/sources/statements.ts';
+import { type Described, isRefused, readCompiled } from '#core/sources/statements.ts';
 
 export type GuardCheck = typeof guardDraft;
 
-/** What a noun has of its own that a connection may own. */
+/** The differences between the kinds that belong to a connection. */
 interface OwnedRules<K extends OwnedKind, D> {
-  /** Fields on which the checks depend: while a change touches none of them nothing is checked or described again. */
+  /** Fields on which the checks depend. A change of other fields needs no check and no description by the database. */
   readonly checked: readonly string[];
-  /** Everything that must hold before a draft is stored. @param earlier what is changed or copied. */
+  /** Checks a draft before it is stored. @param earlier the record that is changed or copied. */
   check(
     this: void,
     context: Context,
@@ -25,9 +25,9 @@ interface OwnedRules<K extends OwnedKind, D> {
     checkGuard: GuardCheck,
     earlier: Described | null,
   ): Promise<CheckedRecord<ValuesOf<K>>>;
-  /** What a caller may not do, whatever the change touches; `stored` is null for a new record. */
+  /** Throws when the caller is not allowed to make this change. Runs for every change. @param stored null for a new record. */
   refuse?(this: void, context: Context, draft: D, stored: RowOf<K> | null): Promise<void>;
-  /** What must hold before a state that was stored before comes back; absent: the same. */
+  /** Checks an earlier state before it is restored; absent: `check` does. */
   checkEarlier?(
     this: void,
     context: Context,
@@ -35,10 +35,10 @@ interface OwnedRules<K extends OwnedKind, D> {
     checkGuard: GuardCheck,
     earlier: Described | null,
   ): Promise<CheckedRecord<ValuesOf<K>>>;
-  /** A draft whose checked fields are as they were. */
+  /** The values of a draft whose checked fields did not change. */
   unchecked(this: void, draft: D, stored: RowOf<K>): ValuesOf<K>;
   implied?(this: void, before: RowOf<K>, sent: Partial<D>): Partial<D>;
-  /** What a response shows that was derived from the statement; absent: nothing. */
+  /** Fields of a response that are derived from the statement. */
   derived?(this: void, compiled: Compiled | undefined, row: RowOf<K>): object;
 }
 
@@ -62,7 +62,8 @@ export function createOwned<K extends OwnedKind, D extends Readonly<Record<strin
     };
     if (stored === null) return checkWhole(guardDraft, original);
     const checkGuard: GuardCheck = (...[, entity_type, values]) => guardDraft(context, entity_type, values, stored);
-    if (changesAny(draft, stored, rules.checked)) return checkWhole(checkGuard, stored);
+    if (changesAny(draft, stored, rules.checked) || (await enablesRefused(context, draft, stored)))
+      return checkWhole(checkGuard, stored);
     await checkGuard(context, kind, draft);
     return { values: rules.unchecked(draft, stored), compiled: null };
   };
@@ -92,4 +93,15 @@ export function createOwned<K extends OwnedKind, D extends Readonly<Record<strin
       })) as never;
     },
   });
+}
+
+/** Whether the change enables a record that was saved disabled, because its database refused the statement. */
+async function enablesRefused(
+  { app }: Context,
+  draft: Readonly<Record<string, unknown>>,
+  { id, enabled }: { readonly id: string; readonly enabled: boolean },
+): Promise<boolean> {
+  if (enabled || draft['enabled'] !== true) return false;
+  const compiled = (await readCompiled(app, [id])).get(id);
+  return compiled !== undefined && isRefused(compiled);
 }

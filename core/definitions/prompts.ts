@@ -13,10 +13,10 @@ export const prompt = createOwned<'prompt', PromptDraft>('prompt', {
   checked: ['connection_id', 'arguments', 'template', 'messages'],
   async check(context, draft, checkGuard) {
     const values = await preparePrompt(context, draft, checkGuard);
-    refuseFaults([...hiddenArguments(values), ...undeclaredFaults(values)]);
+    refuseFields([...hiddenArguments(values), ...undeclaredFaults(values)]);
     return { values, compiled: null };
   },
-  // A prompt that is older than these checks can come back.
+  // A prompt that is older than these checks can be restored.
   checkEarlier: async (context, draft, checkGuard) => ({
     values: await preparePrompt(context, draft, checkGuard),
     compiled: null,
@@ -25,14 +25,14 @@ export const prompt = createOwned<'prompt', PromptDraft>('prompt', {
   derived: (_, row) => ({ tokens: estimateTokens(JSON.stringify(freezePrompt(row).listing)) }),
 });
 
-/** Everything that must hold wherever a prompt comes from; new ones also declare every variable. */
+/** Checks that hold for every prompt. New ones also have to declare every variable. */
 export async function preparePrompt(
   context: Context,
   draft: PromptDraft,
   checkGuard: GuardCheck = guardDraft,
 ): Promise<PromptDraft> {
   if (draft.connection_id !== null) await ownerOf(context, draft.connection_id);
-  refuseFaults(repeatedArguments(draft));
+  refuseFields(repeatedArguments(draft));
   if ((draft.template === null) === (draft.messages === null)) {
     throw invalidField('template', 'A prompt has either a template or messages. Send one of them.');
   }
@@ -48,19 +48,18 @@ const textsOf = ({ template, messages }: Texts): { field: string; template: stri
   ...(messages ?? []).map((message, n) => ({ field: `messages.${n}.template`, template: message.template })),
 ];
 
-/** What templates read without an argument of that name. */
-const ALWAYS_THERE: ReadonlySet<string> = new Set(['vars', 'caller']);
+/** Variables that templates can read without an argument. */
+const BUILT_IN: ReadonlySet<string> = new Set(['vars', 'caller']);
 
-/** The names that a text takes from its arguments. */
-const variablesOf = (template: string): string[] =>
-  parseTemplate(template).program.unset.filter((name) => !ALWAYS_THERE.has(name));
+/** The arguments that a text reads. */
+const variablesOf = (template: string): string[] => parseTemplate(template).program.unset.filter((name) => !BUILT_IN.has(name));
 
-/** The names that the texts of a prompt take from its arguments. Throws when one cannot be read. */
+/** The arguments that the texts of a prompt read. Throws for an invalid template. */
 export const promptVariables = (texts: Texts): string[] => [
   ...new Set(textsOf(texts).flatMap(({ template }) => variablesOf(template))),
 ];
 
-/** A variable that nobody fills would be empty text without a word. */
+/** Variables without an argument. They would silently become empty text. */
 export function undeclaredFaults({ arguments: list, ...texts }: Texts & Pick<PromptDraft, 'arguments'>): FieldError[] {
   return textsOf(texts).flatMap(({ field, template }) => {
     const names = variablesOf(template).filter((name) => !list.some((argument) => argument.name === name));
@@ -75,10 +74,6 @@ function undeclared(names: readonly string[]): string {
   return `The variables ${list} are not arguments. Add them to the arguments or remove them from the text.`;
 }
 
-export function refuseFaults(faults: FieldError[]): void {
-  refuseFields(faults);
-}
-
 const repeatedArguments = ({ arguments: list }: PromptDraft): FieldError[] =>
   list.flatMap(({ name }, n) =>
     list.findIndex((other) => other.name === name) === n
@@ -86,7 +81,7 @@ const repeatedArguments = ({ arguments: list }: PromptDraft): FieldError[] =>
       : [{ field: `arguments.${n}.name`, message: `The argument ${name} is declared twice.` }],
   );
 
-/** Templates read the global variables there. An argument that its author named `caller` stays one. */
+/** Arguments named `vars`, which hides the global variables. An argument named `caller` is allowed. */
 const hiddenArguments = ({ arguments: list }: PromptDraft): FieldError[] =>
   list.flatMap(({ name }, n) =>
     name === 'vars'

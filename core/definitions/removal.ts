@@ -16,7 +16,7 @@ export interface Deletion {
   readonly stored: StoredEntity;
 }
 
-/** Deletes records of one kind that are as they were when the import was checked, and says how many tests went with them. */
+/** Deletes records of one kind that have not changed since the import was checked. @returns how many tests were deleted with them. */
 export async function removeUnchanged(inside: Context, items: readonly Deletion[]): Promise<number> {
   const { db, tables } = inside.app.store;
   const [first] = items;
@@ -34,15 +34,15 @@ export async function removeUnchanged(inside: Context, items: readonly Deletion[
   return cascaded;
 }
 
-/** Deletes a connection that owns nothing any more: what an import does not name stays. */
+/** Deletes a connection without definitions. Definitions that the import does not name would otherwise be deleted with it. */
 export async function removeEmpty(inside: Context, item: Deletion): Promise<true> {
   const { db } = inside.app.store;
   for (const owned of OWNED_KINDS) {
-    const [left] = await ownedBy(inside, db, owned, item.id);
-    if (left === undefined) continue;
+    const [remaining] = await ownedBy(inside, db, owned, item.id);
+    if (remaining === undefined) continue;
     throw new AppError(
       'invalid',
-      `The connection ${item.name} cannot be deleted: the ${owned} ${left.name} still uses it. Delete that too, or give it another connection.`,
+      `The connection ${item.name} cannot be deleted: the ${owned} ${remaining.name} still uses it. Delete that too, or give it another connection.`,
     );
   }
   await removeUnchanged(inside, [item]);

@@ -12,13 +12,13 @@ import { ownerOf } from './owners.ts';
 import { atField, type Described, prepareDefinition } from '#core/sources/statements.ts';
 
 export const resource = createOwned<'resource', ResourceDraft>('resource', {
-  // The address names the parameters.
+  // Parameters are the variables of the URI template.
   checked: ['connection_id', 'uri_template', 'sql_query', 'parameters', 'transform_template', 'masks'],
   check: async (context, draft, checkGuard, earlier) => {
     refuseUnreadable(draft);
     return prepareResource(context, draft, checkGuard, earlier);
   },
-  // A resource that is older than the check of its variables can come back.
+  // A resource that is older than the check of its variables can be restored.
   checkEarlier: prepareResource,
   unchecked: (draft) => draft,
   derived: (compiled, row) => ({
@@ -27,7 +27,7 @@ export const resource = createOwned<'resource', ResourceDraft>('resource', {
   }),
 });
 
-/** Everything that must hold before a resource is stored; nothing is stored here. @param earlier what is changed. */
+/** Checks a resource before it is stored. @param earlier the resource that is changed or copied. */
 export async function prepareResource(
   context: Context,
   draft: ResourceDraft,
@@ -39,7 +39,12 @@ export async function prepareResource(
   if (fault !== null) throw invalidField('uri_template', fault);
   const values = { ...draft, parameters: withVariables(draft) };
   await checkGuard(context, 'resource', values);
-  const compiled = await prepareDefinition(context.app, connection, resourceDefinition(values), earlier);
+  const compiled = await prepareDefinition(
+    context.app,
+    connection,
+    { ...resourceDefinition(values), enabled: draft.enabled },
+    earlier,
+  );
   const { classification } = compiled;
   atField('sql_query', () => refuse({ read_only: true }, compiled, connection, context.app.env.SVC_ALLOW_PASSTHROUGH_SQL));
   if (!classification.read_only) {
@@ -52,8 +57,8 @@ export async function prepareResource(
 }
 
 /**
- * The variables of the template are the parameters: missing ones are required strings, and there are no others but those that
- * Sluice fills, which no address may name.
+ * The parameters of a resource: one for each variable of the URI template, by default a required string, and those that Sluice fills,
+ * which the template must not contain.
  */
 function withVariables({ uri_template, parameters }: ResourceDraft): Parameter[] {
   const { variables } = parseUriTemplate(uri_template);
@@ -79,7 +84,7 @@ function withVariables({ uri_template, parameters }: ResourceDraft): Parameter[]
   return [...sent, ...parameters.filter((parameter) => !isSent(parameter))];
 }
 
-/** An address has one text for each of its variables, and always has it. */
+/** Throws for parameters that a URI cannot express: it has exactly one text for each variable. */
 function refuseUnreadable({ uri_template, parameters }: ResourceDraft): void {
   const { variables } = parseUriTemplate(uri_template);
   for (const [n, { name, type, required, default: fallback }] of parameters.entries()) {

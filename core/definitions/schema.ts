@@ -1,4 +1,4 @@
-import type { Source, TableFilter } from '#core/engines/shared/source.ts';
+import type { TableFilter, TableName } from '#core/engines/shared/source.ts';
 import { noTable } from '#core/engines/shared/rows.ts';
 import { AppError } from '#core/errors.ts';
 import type { Handlers } from '#core/context/context.ts';
@@ -11,18 +11,26 @@ export const schemaHandlers: Pick<Handlers, Extract<keyof Handlers, `schema.${st
   },
   'schema.columns': async (context, { connection_id, table, ...filter }) => {
     const source = await context.app.sources.of(await connection.noun.get(context, connection_id));
-    if (filter.schema !== undefined) return source.columns({ schema: filter.schema, name: table }, without(filter));
-    return columnsOfShortForm(source, table, without(filter));
+    return ofTable(table, filter.schema, (name) => source.columns(name, without(filter)));
+  },
+  'schema.indexes': async (context, { connection_id, table, schema }) => {
+    const source = await context.app.sources.of(await connection.noun.get(context, connection_id));
+    const items = await ofTable(table, schema, (name) => source.indexes(name));
+    return { items, total: items.length };
   },
 };
 
-/** Names may contain dots: a table of the whole name comes first, then each way to read `schema.table`. */
-async function columnsOfShortForm(source: Source, text: string, filter: TableFilter): ReturnType<Source['columns']> {
+/**
+ * Reads the named table. Names can contain dots, so without a schema a table with the whole name is tried first, then each way to
+ * read `schema.table`.
+ */
+async function ofTable<T>(text: string, schema: string | undefined, read: (table: TableName) => Promise<T>): Promise<T> {
+  if (schema !== undefined) return read({ schema, name: text });
   const dots = [...text.matchAll(/\./g)].map(({ index }) => index).filter((at) => at > 0 && at < text.length - 1);
-  const ways = dots.slice(0, MOST_DOTS).map((at) => ({ schema: text.slice(0, at), name: text.slice(at + 1) }));
+  const ways = dots.slice(0, MAX_DOTS).map((at) => ({ schema: text.slice(0, at), name: text.slice(at + 1) }));
   for (const target of [{ name: text }, ...ways]) {
     try {
-      return await source.columns(target, filter);
+      return await read(target);
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'not_found') throw error;
     }
@@ -30,12 +38,12 @@ async function columnsOfShortForm(source: Source, text: string, filter: TableFil
   throw noTable();
 }
 
-/** More are no name that a person would write in the short form. */
-const MOST_DOTS = 4;
+/** Dots at which a name is split. People do not write more. */
+const MAX_DOTS = 4;
 
 type Filter = { readonly [K in keyof TableFilter]: TableFilter[K] | undefined } & Pick<TableFilter, 'skip' | 'limit'>;
 
-/** Absent rather than undefined. */
+/** Omits undefined fields. */
 const without = ({ skip, limit, schema, search }: Filter): TableFilter => ({
   skip,
   limit,

@@ -1,17 +1,17 @@
-import { inArray } from 'drizzle-orm';
-import { type Test, TESTED_KINDS, type TestDraft, type TestResult } from '#core/contract/definitions/tests.ts';
-import { AppError, invalidField } from '#core/errors.ts';
+import type { Platform } from '#core/platform/platform.ts';
+import { inArray, max, desc, eq } from 'drizzle-orm';
+import { type StoredResult, type TestDraft, type TestResult, type Test, TESTED_KINDS } from '#core/contract/definitions/tests.ts';
+import type { Db } from '#core/store/store.ts';
+import { type RowOf, entityTable } from '#core/store/entity-table.ts';
+import type { Context, Actor } from '#core/context/context.ts';
+import { EntityStore } from './entity-store.ts';
+import { createEntity } from './entity.ts';
+import { toDraft } from '#core/records/versioned.ts';
+import { testedOf } from './owners.ts';
 import { isPerson } from '#core/context/roles.ts';
 import { isOfDatabase, tokenMessage } from '#core/query/masked-errors.ts';
-import type { Actor, Context } from '#core/context/context.ts';
-import { entityTable, type RowOf } from '#core/store/entity-table.ts';
-import type { Db } from '#core/store/store.ts';
+import { AppError, invalidField } from '#core/errors.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
-import { createEntity } from './entity.ts';
-import { testedOf } from './owners.ts';
-import { createEntityStore } from './entity-store.ts';
-import { toDraft } from '#core/records/versioned.ts';
-import { lastResults } from './test-results.ts';
 
 export type TestRow = RowOf<'test'>;
 
@@ -20,7 +20,7 @@ const prepare = async (context: Context, draft: TestDraft, stored: TestRow | nul
   compiled: null,
 });
 
-const noun = createEntityStore('test');
+const noun = new EntityStore('test');
 
 export const test = createEntity<'test', TestDraft>('test', {
   async remove(context, tx, id) {
@@ -40,19 +40,20 @@ async function checkTest(context: Context, draft: TestDraft, stored: TestRow | n
   return { owner, owner_id: owner.id, name, arguments: args, caller, expect, enabled };
 }
 
-/** Whether a test that calls as somebody may be run or written: no token pretends to be a person. */
+/** Whether the actor may run or write tests that run as a caller. Tokens may not act as a person. */
 export const mayPretend = (actor: Actor | null): boolean => actor?.type === 'admin' || actor?.type === 'system';
 
-/** Whether tests of what writes are run: who only proposes, or only reads, has no statement executed that does. */
+/** Whether tests of writing statements are run. For actors that can only read or propose, no such statement is executed. */
 export const mayTryWrites = (actor: Actor | null): boolean =>
   mayPretend(actor) ? isPerson(actor, 'editor') : actor?.scopes.includes('write') === true;
 
 const ONLY_PEOPLE_READ_WHY = 'It failed. Only signed-in people can read why, because it runs as a caller.';
-/** What a run found of one test. */
-export type Judged = Omit<TestResult, 'id' | 'name' | 'owner'>;
 
-/** A result as a token sees it: of a failure nothing that could repeat, count or time what was found. */
-export const withoutFinding = <T extends Judged>(result: T, why = ONLY_PEOPLE_READ_WHY): T => ({
+/** The result of one test, without the test. */
+export type TestVerdict = Omit<TestResult, 'id' | 'name' | 'owner'>;
+
+/** A result as a token sees it. A failure contains no value, count or time, from which data could be inferred. */
+export const withoutFinding = <T extends TestVerdict>(result: T, why = ONLY_PEOPLE_READ_WHY): T => ({
   ...result,
   ms: 0,
   rows: null,
@@ -61,17 +62,17 @@ export const withoutFinding = <T extends Judged>(result: T, why = ONLY_PEOPLE_RE
   sqlstate: null,
 });
 
-/** A result as its reader may know it: what a test with a caller found is for people, and so is what a database said. */
-export function shownTo<T extends Judged | null>(actor: Actor | null, { caller }: Pick<TestRow, 'caller'>, result: T): T {
+/** A result as its reader sees it. Only people see results of tests with a caller, and messages of databases. */
+export function shownTo<T extends TestVerdict | null>(actor: Actor | null, { caller }: Pick<TestRow, 'caller'>, result: T): T {
   if (result === null || mayPretend(actor)) return result;
   return caller === null ? withoutDatabaseMessage(result) : withoutFinding(result);
 }
 
-function withoutDatabaseMessage<T extends Judged>(result: T): T {
+function withoutDatabaseMessage<T extends TestVerdict>(result: T): T {
   const { error, sqlstate, failures } = result;
   if (!isOfDatabase(error)) return result;
-  const told = tokenMessage({ error, error_message: '', sqlstate });
-  return { ...result, failures: failures.length === 0 ? [] : [`The call failed: ${told}`] };
+  const message = tokenMessage({ error, error_message: '', sqlstate });
+  return { ...result, failures: failures.length === 0 ? [] : [`The call failed: ${message}`] };
 }
 
 /** Results of one run, in the order of its tests. */
@@ -81,7 +82,7 @@ export const shownResults = (actor: Actor | null, rows: readonly TestRow[], resu
 function refuseCaller(actor: Actor | null, draft: TestDraft, stored: TestRow | null): void {
   if (mayPretend(actor)) return;
   if (draft.caller === null && (stored?.caller ?? null) === null) return;
-  // What it sends and expects would tell a token what that caller sees.
+  // The arguments and expectations of such a test would reveal to a token what that caller sees.
   const same =
     stored !== null &&
     canonical({ ...toDraft(stored), enabled: true }) === canonical({ ...toDraft(stored), ...draft, enabled: true });
@@ -91,7 +92,7 @@ function refuseCaller(actor: Actor | null, draft: TestDraft, stored: TestRow | n
   throw new AppError('admin_only', message, { errors: [{ field: 'caller', message }] });
 }
 
-/** Such a test guards the rows of a caller, and whoever it guards them from cannot switch it off. */
+/** A test with a caller guards which rows that caller sees, so tokens can neither disable nor delete it. */
 function refuseEndingOf(actor: Actor | null, { caller }: Pick<TestRow, 'caller'>, verb: 'delete' | 'disable'): void {
   if (caller === null || mayPretend(actor)) return;
   throw new AppError('admin_only', `Only a signed-in person can ${verb} a test that has a caller, not a token.`);
@@ -139,4 +140,27 @@ export async function ownerNames(
     for (const { id, name } of found) names.set(id, name);
   }
   return names;
+}
+
+/** The newest result of each test, by its id. */
+export async function lastResults(
+  { store }: Platform,
+  ids: readonly string[],
+  tx: Db = store.db,
+): Promise<Map<string, StoredResult>> {
+  if (ids.length === 0) return new Map();
+  const { test_results: table } = store.tables;
+  const newest = tx
+    .select({ id: max(table.id) })
+    .from(table)
+    .where(inArray(table.test_id, [...ids]))
+    .groupBy(table.test_id);
+  const found = await tx.select().from(table).where(inArray(table.id, newest));
+  return new Map(found.map((row) => [row.test_id, row]));
+}
+
+/** The latest results of a test, newest first. */
+export function resultsOf({ store }: Platform, id: string): Promise<StoredResult[]> {
+  const { test_results: table } = store.tables;
+  return store.db.select().from(table).where(eq(table.test_id, id)).orderBy(desc(table.id));
 }

@@ -16,11 +16,12 @@ import { ownerOf } from './owners.ts';
 import { refuseView } from './checks/view.ts';
 import { refuseShape } from './checks/result-shape.ts';
 import {
-  answerWithin,
+  withinTimeout,
   atField,
   DESCRIBE_TIMEOUT_MS,
   describeWhole,
   type Described,
+  isRefused,
   isUnreachable,
   prepareDefinition,
 } from '#core/sources/statements.ts';
@@ -46,7 +47,7 @@ export const tool = createOwned<'tool', ToolDraft>('tool', {
   async refuse(context, draft, stored) {
     const { actor } = context;
     const named = stored?.name === draft.name ? null : await lastNamed(context, draft.name);
-    // A new tool, or one that takes the name of another.
+    // A new name may have belonged to another tool, whose limits count as well.
     if (named !== null) refuseLoosened(actor, named, draft);
     if (stored !== null || named === null) refuseLoosened(actor, stored, draft);
   },
@@ -55,10 +56,10 @@ export const tool = createOwned<'tool', ToolDraft>('tool', {
     refuseIdle(draft, prepared.values.read_only);
     return prepared;
   },
-  // A tool that is older than these checks can come back.
+  // A tool that is older than these checks can be restored.
   checkEarlier: prepareTool,
   unchecked: (draft, { read_only }) => ({ ...draft, read_only }),
-  // A changed statement is judged anew unless the caller says what it is.
+  // A changed statement is classified again, unless the request sets read_only.
   implied: ({ sql_query }, sent) =>
     sent.read_only === undefined && sent.sql_query !== undefined && sent.sql_query !== sql_query ? { read_only: null } : {},
   derived: (compiled, row) => ({
@@ -73,7 +74,7 @@ export const toolHandlers: Pick<Handlers, Extract<keyof Handlers, `tools.${strin
   'tools.duplicate': tool.duplicate,
 };
 
-/** Everything that must hold before a tool is stored; nothing is stored here. @param earlier what is changed or copied. */
+/** Checks a tool before it is stored. @param earlier the tool that is changed or copied. */
 export async function prepareTool(
   context: Context,
   draft: ToolDraft,
@@ -92,32 +93,32 @@ export async function prepareTool(
     );
   }
   refuseMisfits(draft, read_only, classification);
-  // What a template makes has other columns.
+  // The result of a template has other columns than the statement.
   refuseView(draft, draft.transform_template === null ? compiled.columns : null);
   refuseShape(draft, read_only, classification);
-  if (draft.page_by.length > 0) await checkPages(context.app, connection, draft, compiled);
+  if (draft.page_by.length > 0 && !isRefused(compiled)) await checkPages(context.app, connection, draft, compiled);
   const values = { ...draft, read_only };
   atField('sql_query', () => refuse(values, compiled, connection, context.app.env.SVC_ALLOW_PASSTHROUGH_SQL));
-  const is_guarded = !read_only && (draft.confirm !== 'never' || draft.max_affected_rows !== null);
+  const is_guarded = !read_only && !isRefused(compiled) && (draft.confirm !== 'never' || draft.max_affected_rows !== null);
   const uncounted = is_guarded ? await uncountedIn(context.app, connection, compiled) : null;
   if (uncounted === null) return { values, compiled };
   const warning = `Calls of this tool are refused as long as this holds: ${uncounted}`;
   return { values, compiled: { ...compiled, warnings: [...compiled.warnings, warning] } };
 }
 
-/** Why the rows that a statement changes cannot be counted and undone; null: they can, or the database is away. */
+/** Why the changed rows of a statement cannot be counted and rolled back; null when they can, or the database is unreachable. */
 async function uncountedIn(app: WithSources, connection: ConnectionRow, { statement }: Compiled): Promise<string | null> {
   try {
     const source = await app.sources.of(connection);
     const { text } = wholeVariant(statement, dialectNamed(statement.dialect));
-    return (await answerWithin(source.cannotCount?.(text) ?? Promise.resolve(null), DESCRIBE_TIMEOUT_MS)) ?? null;
+    return (await withinTimeout(source.cannotCount?.(text) ?? Promise.resolve(null), DESCRIBE_TIMEOUT_MS)) ?? null;
   } catch (error) {
     if (isUnreachable(error)) return null;
     throw error;
   }
 }
 
-/** The database prepares the statement of a page too: what it says of names that stand twice, or of an order, is said to the author. */
+/** Has the database prepare the statement of a page, so that the author learns of ambiguous names or an invalid order. */
 async function checkPages(
   app: WithSources,
   connection: ConnectionRow,
@@ -128,8 +129,8 @@ async function checkPages(
   const dialect = dialectNamed(statement.dialect);
   const paging = pagingOf(statement, dialect, pageColumns(page_by, compiled, dialect), 1);
   const described = paging === null ? [] : await describeWhole(app, connection, [{ statement: paging.statement }]);
-  // A database that is away was a warning of the statement already.
+  // The check of the statement has already warned that the database is unreachable.
   if (described instanceof AppError) return;
-  const [found] = described;
-  if (found instanceof AppError) throw invalidField('page_by', `The database refuses the statement in pages: ${found.detail}`);
+  const [page] = described;
+  if (page instanceof AppError) throw invalidField('page_by', `The database refuses the statement in pages: ${page.detail}`);
 }

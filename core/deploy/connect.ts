@@ -1,11 +1,11 @@
 import type { FrozenServer } from '#snapshots/format/format.ts';
 import { isIP } from 'node:net';
 import { beginning, firstSentence } from '#core/lib/text/shorten.ts';
-import { clientName } from '#core/client/client-texts.ts';
+import { clientName, NEEDS_NO_HEADER } from '#core/client/client-texts.ts';
 import type { RegistryEntry } from '#core/contract/deploy/server.ts';
 import { isLoopback } from '#core/contract/settings/config.ts';
 import { AppError } from '#core/errors.ts';
-import { keptDevSecrets } from '#core/edge/dev-secrets.ts';
+import { storedDevSecrets } from '#core/edge/dev-secrets.ts';
 import type { Env } from '#core/process/env.ts';
 import type { Output } from '#core/contract/index.ts';
 import { productFile, programCommand } from '#core/process/product.ts';
@@ -16,15 +16,11 @@ const SECRETS = ['SVC_ENCRYPTION_KEY', 'SVC_AGENT_SERVICE_TOKEN'] as const;
 
 const SCHEMA = 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json';
 
-/** Characters that the registry takes. */
-const LONGEST_DESCRIPTION = 100;
+/** Maximum characters in the registry. */
+const MAX_DESCRIPTION = 100;
+const MAX_TITLE = 100;
 
-const LONGEST_TITLE = 100;
-
-/** Clients sign in by themselves, or need nothing. */
-const NEEDS_NO_TOKEN: ReadonlySet<FrozenServer['auth_type']> = new Set(['none', 'oauth', 'oauth_introspection', 'jwt']);
-
-/** The entry of the deployed server in the public registry. Throws when it is at no address that the registry could list. */
+/** The entry of the deployed server in the public registry. Throws `conflict` when the registry cannot list its address. */
 export function registryEntry(server: FrozenServer, version: number, url: string): RegistryEntry {
   const { server_name, auth_type, transport, instructions } = server;
   if (transport === 'stdio') {
@@ -42,31 +38,31 @@ export function registryEntry(server: FrozenServer, version: number, url: string
   return {
     $schema: SCHEMA,
     name: `${hostname.split('.').toReversed().join('.')}/${clientName(server_name)}`,
-    title: beginning(server_name, LONGEST_TITLE),
-    description: firstSentence(instructions ?? `Data and tools of ${server_name}.`, LONGEST_DESCRIPTION),
-    // The registry takes every version once; a deploy is one.
+    title: beginning(server_name, MAX_TITLE),
+    description: firstSentence(instructions ?? `Data and tools of ${server_name}.`, MAX_DESCRIPTION),
+    // The registry accepts each version number once.
     version: `1.0.${version}`,
-    remotes: [{ type: 'streamable-http', url, ...(NEEDS_NO_TOKEN.has(auth_type) ? {} : { headers }) }],
+    remotes: [{ type: 'streamable-http', url, ...(NEEDS_NO_HEADER.has(auth_type) ? {} : { headers }) }],
   };
 }
 
 /**
- * What a client on this machine runs to have the host over standard input and output. Nothing in it depends on the client's folder, PATH or
- * environment; secrets are named where the program cannot find them.
+ * The command that a client on this machine runs to use the host over standard input and output. It does not depend on the client's
+ * folder, PATH or environment. `secrets` lists those that the program cannot find.
  */
 export function stdioCommand(env: Env): Output<'server.stdio'> {
-  // In Sluice's own folder, so that the settings of Bun and the .env file of the client's folder are not read.
+  // It runs in the folder of Sluice, so that Bun reads neither settings nor .env from the client's folder.
   const [command = '', ...args] = programCommand('stdio', [`--cwd=${productFile('.')}`]);
-  const kept = env.SVC_ENV === 'dev' ? keptDevSecrets(env.SVC_DATA_DIR) : {};
+  const generated = env.SVC_ENV === 'dev' ? storedDevSecrets(env.SVC_DATA_DIR) : {};
   const files = SECRETS.filter((name) => env.secret_files[name] !== undefined);
   const secrets = SECRETS.filter(
-    (name) => !files.includes(name) && (kept[name] === undefined || kept[name] !== String(env[name])),
+    (name) => !files.includes(name) && (generated[name] === undefined || generated[name] !== String(env[name])),
   );
   const paths = Object.fromEntries(files.map((name) => [`${name}_FILE`, env.secret_files[name] ?? '']));
   return { command, args, env: { ...environmentOf(env), ...paths }, secrets };
 }
 
-/** What differs from the defaults and is no secret. */
+/** Settings that differ from their defaults, without secrets. */
 function environmentOf(env: Env): Record<string, string> {
   const isDefault = (name: keyof typeof SETTINGS) => String(env[name]) === SETTINGS[name].default;
   const { SVC_PORT: port, SVC_DATA_DIR: data } = env;

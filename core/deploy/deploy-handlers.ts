@@ -1,6 +1,6 @@
 import { deployCandidate, rehearseCanary, rehearseCandidate, startCanary } from './candidates/canary.ts';
-import { exclusively, type WithDeployLock } from './turns.ts';
-import { deploy, rehearse, comingWarnings, standingWarnings, inSwitch, recordSwitch } from './deploys.ts';
+import { exclusively, inUrgentSwitch, type WithDeployLock } from './deploy-locks.ts';
+import { deploy, rehearse, pendingWarnings, activeWarnings, recordSwitch } from './deploys.ts';
 import type { WithSources } from '#core/sources/source-pool.ts';
 import { inShare } from '#core/platform/in-share.ts';
 import { isPerson } from '#core/context/roles.ts';
@@ -10,14 +10,14 @@ import { afterCommit } from '#core/platform/after-commit.ts';
 import { signal } from '#core/platform/signals.ts';
 import { lastErrorOf, statusOf } from './status.ts';
 import { readDeployment, writeDeployment } from '#core/versions/deployment.ts';
-import { sideSnapshotsEvent } from './candidates/beside.ts';
+import { sideSnapshotsEvent } from './candidates/side-snapshots.ts';
 import { endCanary, lastCanary } from './candidates/stored-canaries.ts';
-import { runningCanary } from '#core/versions/running-canary.ts';
+import { runningCanary } from '#core/versions/deployment.ts';
 import { snapshotToServe } from './exposure.ts';
 import { markSuperusers, pendingChanges, pendingState, pendingTotals } from './pending.ts';
 
-/** Deploys of one token, with the one that runs. Those of others wait for their checks. */
-const MOST_OF_A_TOKEN = 2;
+/** Deploys of one token that run or wait at the same time. */
+const MAX_PER_TOKEN = 2;
 
 export const deployHandlers: Pick<Handlers<DeployApp>, 'deploy.run' | 'deploy.status' | 'deploy.diff' | 'deploy.stop'> = {
   'deploy.run': async (context, { dry_run, candidate, canary, ...request }) => {
@@ -25,11 +25,15 @@ export const deployHandlers: Pick<Handlers<DeployApp>, 'deploy.run' | 'deploy.st
     if (dry_run && canary !== undefined) return rehearseCanary(context, candidate ?? null, canary, request);
     if (dry_run) return candidate === undefined ? rehearse(context, request) : rehearseCandidate(context, candidate, request);
     const served = await readDeployment(app);
-    return waitingOnce(context, () =>
-      exclusively(app, () => {
-        if (canary !== undefined) return startCanary(context, candidate ?? null, canary, request);
-        return candidate === undefined ? deploy(context, request, served) : deployCandidate(context, candidate, request);
-      }),
+    return withinShare(context, () =>
+      exclusively(
+        app,
+        () => {
+          if (canary !== undefined) return startCanary(context, candidate ?? null, canary, request);
+          return candidate === undefined ? deploy(context, request, served) : deployCandidate(context, candidate, request);
+        },
+        context,
+      ),
     );
   },
   'deploy.status': async ({ app }) => {
@@ -45,7 +49,7 @@ export const deployHandlers: Pick<Handlers<DeployApp>, 'deploy.run' | 'deploy.st
       pending_checksum: checksum,
       hosts: app.hosts.list(),
       last_error: lastErrorOf(app, state, refused),
-      warnings: await standingWarnings(app, state),
+      warnings: await activeWarnings(app, state),
       canary: await lastCanary(app),
     };
   },
@@ -56,31 +60,35 @@ export const deployHandlers: Pick<Handlers<DeployApp>, 'deploy.run' | 'deploy.st
       checksum,
       changes: values ? await markSuperusers(app, changes) : changes.map((change) => ({ ...change, values: {} })),
       totals: await pendingTotals(app),
-      warnings: await comingWarnings(app),
+      warnings: await pendingWarnings(app),
     };
   },
   'deploy.stop': (context) =>
-    inSwitch(context.app, async () => {
-      const { app } = context;
-      const ended = await app.store.write(async (tx) => {
-        await recordSwitch(context, tx, 'stopped');
-        await writeDeployment(app, tx, { desired: 'stopped', last_error: null });
-        const canary = await runningCanary(app, tx);
-        if (canary !== null) await endCanary(context, tx, canary, { status: 'aborted', reason: 'The server was stopped.' });
-        return canary !== null;
-      });
-      app.hosts.publish({ event: 'stop', data: {} });
-      if (ended)
-        await afterCommit(app, 'telling hosts of the canary', async () => app.hosts.publish(await sideSnapshotsEvent(app)));
-      await signal(app, 'deployment');
-      app.log.from('deploy').info('server stopped');
-      return { status: 'stopped' as const };
-    }),
+    inUrgentSwitch(
+      context.app,
+      async () => {
+        const { app } = context;
+        const ended = await app.store.write(async (tx) => {
+          await recordSwitch(context, tx, 'stopped');
+          await writeDeployment(app, tx, { desired: 'stopped', last_error: null });
+          const canary = await runningCanary(app, tx);
+          if (canary !== null) await endCanary(context, tx, canary, { status: 'aborted', reason: 'The server was stopped.' });
+          return canary !== null;
+        });
+        app.hosts.publish({ event: 'stop', data: {} });
+        if (ended)
+          await afterCommit(app, 'telling hosts of the canary', async () => app.hosts.publish(await sideSnapshotsEvent(app)));
+        await signal(app, 'deployment');
+        app.log.from('deploy').info('server stopped');
+        return { status: 'stopped' as const };
+      },
+      context,
+    ),
 };
 
-/** A token that deploys again and again does not hold the turns of everybody else. */
-async function waitingOnce<T>({ app, actor }: Context<WithSources & WithDeployLock>, work: () => Promise<T>): Promise<T> {
+/** Limits the deploys of one token, so that others can deploy as well. */
+async function withinShare<T>({ app, actor }: Context<WithSources & WithDeployLock>, work: () => Promise<T>): Promise<T> {
   if (isPerson(actor, 'viewer') || actor?.id == null) return work();
   const sentence = 'A deploy of this token runs and another one waits. Wait for them to finish.';
-  return inShare(app.waiting_deploys, actor.id, { most: MOST_OF_A_TOKEN, sentence }, work);
+  return inShare(app.waiting_deploys, actor.id, { most: MAX_PER_TOKEN, sentence }, work);
 }

@@ -6,29 +6,31 @@ import {
   type StoredSnapshot,
   textsOf,
   cacheSnapshot,
+  releaseTexts,
   storeSnapshot,
 } from '#core/versions/stored-snapshots.ts';
 import { activeSnapshot, type Deployment, readDeployment, writeDeployment } from '#core/versions/deployment.ts';
 import { driftWarnings, readDrift, markDrift } from './checks/drift.ts';
-import type { WithDeployLock } from './turns.ts';
 import { AppError } from '#core/errors.ts';
-import { writeAlone, pruneChanges, noteChange } from '#core/store/journal.ts';
+import { lockEntityWrites, pruneChanges, noteChange } from '#core/store/journal.ts';
 import type { Db } from '#core/store/store.ts';
 import type { Input } from '#core/contract/index.ts';
 import type { DeployApp } from './app.ts';
 import type { Context } from '#core/context/context.ts';
 import { canaryWarnings } from './candidates/stored-canaries.ts';
-import type { Receipt, Counts } from '#core/contract/deploy/deploy.ts';
+import type { GateFinding, Receipt, Counts } from '#core/contract/deploy/deploy.ts';
 import { publish, elapsed } from './publish.ts';
 import type { GateName } from '#core/contract/settings/deploy-gates.ts';
-import { type GateSubject, allowedBy, keptDetail, runGates } from './gates/gate.ts';
-import { type PreparedCopy, prepare } from './prepare.ts';
+import { type GateSubject, allowedBy, storedDetail, runGates } from './gates/gate.ts';
+import { inSwitch } from './deploy-locks.ts';
+import { type PreparedCopy, prepareWorkingCopy } from './prepare.ts';
 import type { WithSources } from '#core/sources/source-pool.ts';
-import type { WithWorkingCopy } from '#core/versions/working-copy.ts';
-import { GATES, REHEARSED } from './gates/index.ts';
+import { releaseFrozenTexts } from '#core/versions/working-copy.ts';
+import type { WithVersions } from '#core/versions/versions.ts';
+import { GATES, DRY_RUN_GATES } from './gates/index.ts';
 import { collectAfter } from '#core/platform/collect-garbage.ts';
 import { statusOf } from './status.ts';
-import { deployPlan } from './candidates/dry-run-plan.ts';
+import { deployPlan } from './candidates/stored-canaries.ts';
 import { changesInPages } from './pending.ts';
 import type { Leaf, Tree } from '#snapshots/format/tree.ts';
 import { authorOf } from '#core/context/roles.ts';
@@ -37,142 +39,141 @@ import { emitEvent } from '#core/records/events.ts';
 import { replaceCompiled } from '#core/sources/statements.ts';
 import { leavesOf } from '#snapshots/format/order.ts';
 
-/** Said before the deploy, while there is still time. */
-export async function comingWarnings(app: Platform): Promise<string[]> {
+/** Warnings about what the next deploy would serve. */
+export async function pendingWarnings(app: Platform): Promise<string[]> {
   const exposed = await exposureOf(app, toFrozen((await readSettings(app)).settings));
   return exposed === null ? [] : [exposed];
 }
 
-export async function standingWarnings(app: Platform & WithSnapshots, { desired }: Deployment): Promise<string[]> {
+/** Warnings about what is served now. */
+export async function activeWarnings(app: Platform & WithSnapshots, { desired }: Deployment): Promise<string[]> {
   const active = desired === 'running' ? await activeSnapshot(app) : null;
   if (active === null) return [];
   const exposed = await exposureOf(app, active.server);
   return [...(exposed === null ? [] : [exposed]), ...driftWarnings(await readDrift(app), active.version)];
 }
 
-/** What is served changes in one place at a time; checks are over by then, so that stopping waits for none. */
-export const inSwitch = <T>(app: Platform & WithDeployLock, work: () => Promise<T>): Promise<T> =>
-  app.switch_lock(() => app.store.exclusive(work, 'switch'));
-
-/** What is served when a deploy is asked for, or when its checks begin. */
+/** The served state when a deploy is requested, or when its checks begin. */
 export type ServedState = Pick<Deployment, 'desired' | 'active_version'>;
 
 /**
- * Rejects where somebody stopped the server or served another version since. First in the transaction that serves another one: a switch
- * ends with its connection, and then another server may be at the same work.
+ * Throws `conflict` when the server was stopped or another version was served since. Has to be first in the transaction that changes
+ * what is served: `inSwitch` ends with its database connection, and then another server may do the same work.
  */
-export async function refuseOvertaken(app: Platform, tx: Db, asked: ServedState): Promise<void> {
-  await writeAlone(app.store, tx);
+export async function refuseConcurrentSwitch(app: Platform, tx: Db, expected: ServedState): Promise<void> {
+  await lockEntityWrites(app.store, tx);
   const { desired, active_version } = await readDeployment(app, tx);
-  if (asked.desired === 'running' && desired === 'stopped')
+  if (expected.desired === 'running' && desired === 'stopped')
     throw new AppError('conflict', 'The server was stopped in the meantime. Deploy again to start it.');
-  if (active_version !== asked.active_version)
+  if (active_version !== expected.active_version)
     throw new AppError('conflict', `Version ${active_version} was put in service in the meantime. Read the changes again.`);
 }
 
 type DeployRequest = Pick<Input<'deploy.run'>, 'note' | 'allow' | 'checksum'>;
 
-/** @param is the checksums of what would be deployed; the one that was read has to be among them. */
-export function requireChecksum(wanted: string | undefined, is: Iterable<string>): void {
-  if (wanted === undefined) return;
-  for (const one of is) if (one === wanted) return;
+/** Throws `conflict` when the checksum that a person has read differs from all checksums of what would be deployed. */
+export function requireChecksum(expected: string | undefined, actual: Iterable<string>): void {
+  if (expected === undefined) return;
+  for (const checksum of actual) if (checksum === expected) return;
   const detail = 'What would be deployed has changed since you read it. Read the changes again, then deploy.';
   throw new AppError('conflict', detail);
 }
 
-/** Freezes the working copy and serves it. A canary that runs keeps its callers. */
+/** Freezes the working copy and serves it. A running canary keeps its callers. */
 export async function deploy(
   context: Context<DeployApp>,
-  wanted: DeployRequest,
+  request: DeployRequest,
   { desired }: Pick<Deployment, 'desired'>,
 ): Promise<Receipt> {
   const { app } = context;
   const started = performance.now();
   const { active_version } = await readDeployment(app);
-  const checked = await checkDeploy(context, wanted);
-  const { receipt } = await inSwitch(app, async () => {
-    const warnings = [...checked.warnings, ...(await canaryWarnings(app))];
-    const snapshot = await storeChecked(context, checked, wanted.note, { desired, active_version });
-    return publish(app, snapshot, { changed: checked.changed, warnings, started });
-  });
+  const checked = await checkDeploy(context, request);
+  const { receipt } = await inSwitch(
+    app,
+    async () => {
+      const warnings = [...checked.warnings, ...(await canaryWarnings(app))];
+      const snapshot = await storeOrResume(context, checked, request.note, { desired, active_version });
+      return publish(app, snapshot, { changed: checked.changed, warnings, findings: checked.findings, started });
+    },
+    context,
+  );
   const answer = await receipt();
-  releaseTexts(app);
+  collectAfter(releaseTexts(app, MAX_CACHED_TEXTS));
   return answer;
 }
 
 interface Checked {
   readonly prepared: PreparedCopy;
-  readonly candidate: GateSubject;
+  readonly subject: GateSubject;
   readonly active: StoredSnapshot | null;
   readonly changed: boolean;
   readonly warnings: readonly string[];
+  readonly findings: readonly GateFinding[];
   readonly allowed: readonly GateName[];
 }
 
-async function storeChecked(
-  context: Context<WithSources & WithSnapshots & WithWorkingCopy>,
-  { prepared, candidate, active, changed, allowed }: Checked,
+async function storeOrResume(
+  context: Context<WithSources & WithVersions>,
+  { prepared, subject, active, changed, allowed }: Checked,
   note: string | null,
-  asked: ServedState,
+  expected: ServedState,
 ): Promise<StoredSnapshot> {
-  if (active !== null && !changed) return resume(context, active, prepared, asked);
-  return store(context, prepared, candidate, active, asked, { note, ...allowedBy(allowed) });
+  if (active !== null && !changed) return resume(context, active, prepared, expected);
+  return store(context, prepared, subject, active, expected, { note, ...allowedBy(allowed) });
 }
 
-/** The working copy through the gates. */
+/** Runs the gates on the working copy. */
 async function checkDeploy(context: Context<DeployApp>, { allow, checksum }: DeployRequest): Promise<Checked> {
   const { app } = context;
-  let found: () => Promise<void> = () => Promise.resolve();
+  let storeDrift: () => Promise<void> = () => Promise.resolve();
   try {
-    const [prepared, active] = await Promise.all([prepare(app), activeSnapshot(app)]);
-    found = () => markServed(app, prepared, active);
+    const [prepared, active] = await Promise.all([prepareWorkingCopy(app), activeSnapshot(app)]);
+    storeDrift = () => markServed(app, prepared, active);
     requireChecksum(checksum, checksumsOf(prepared));
-    const candidate = toCandidate(app, prepared, active);
+    const subject = toGateSubject(app, prepared, active);
     const changed = active?.checksum !== prepared.tree.checksum;
-    return { prepared, candidate, active, changed, ...(await runGates(GATES, context, candidate, active, allow)) };
+    return { prepared, subject, active, changed, ...(await runGates(GATES, context, subject, active, allow)) };
   } catch (error) {
-    // What is served stays, with what was found of it.
-    await found();
-    // Nothing was tried, and nothing is wrong with what is served.
+    // The active version stays, and so does the drift that was found in it.
+    await storeDrift();
+    // A conflict is not an error of the configuration.
     if (error instanceof AppError && error.code === 'conflict') throw error;
     const message =
-      error instanceof AppError ? keptDetail(error) : 'The deploy failed because of an internal error. See the log.';
+      error instanceof AppError ? storedDetail(error) : 'The deploy failed because of an internal error. See the log.';
     await app.store.write((tx) => writeDeployment(app, tx, { last_error: message }));
     app.log.from('deploy').error('deploy refused', { reason: message });
     throw error;
   }
 }
 
-/** What drifted and goes on being served as it was prepared, as nothing of this is deployed. */
+/** Marks the drifted definitions of the active version, which stays because nothing is deployed. */
 async function markServed(app: Platform, { drifted }: PreparedCopy, active: StoredSnapshot | null): Promise<void> {
   if (active === null || drifted.length === 0) return;
   const served = new Set(active.tree.leaves.map(({ hash }) => hash));
-  const found = drifted.filter(({ hash }) => served.has(hash)).map(({ hash: _, ...item }) => item);
-  await markDrift(app, active.version, found);
+  const still_served = drifted.filter(({ hash }) => served.has(hash)).map(({ hash: _, ...item }) => item);
+  await markDrift(app, active.version, still_served);
 }
 
-/** Hosts that come later are sent texts from the database: those of a first deploy would fill the memory. */
-function releaseTexts({ snapshot_cache }: Platform & WithSnapshots): void {
-  const { size } = snapshot_cache.texts;
-  if (size >= KEPT_TEXTS) snapshot_cache.texts = new Map();
-  collectAfter(size);
-}
+/** The texts of a first deploy would fill the memory. Hosts that connect later get theirs from the database. */
+const MAX_CACHED_TEXTS = 500;
 
-const KEPT_TEXTS = 500;
-
-/** Of the working copy as it is stored, which the differences show, and as its databases describe it now, which is deployed. */
+/**
+ * Checksums of the working copy: as its databases describe it now (which is deployed), and as it is stored (which the diff
+ * shows).
+ */
 export function* checksumsOf({ stored, tree }: PreparedCopy): Iterable<string> {
   yield tree.checksum;
   yield stored();
 }
 
-/** What a deploy would answer; nothing is stored or sent. */
+/** Answers as a deploy would, without storing or sending anything. */
 export async function rehearse(context: Context<DeployApp>, { allow, checksum }: DeployRequest): Promise<Receipt> {
   const { app } = context;
   const started = performance.now();
-  const [prepared, state, active] = await Promise.all([prepare(app), readDeployment(app), activeSnapshot(app)]);
+  const [prepared, state, active] = await Promise.all([prepareWorkingCopy(app), readDeployment(app), activeSnapshot(app)]);
   requireChecksum(checksum, checksumsOf(prepared));
-  const { warnings } = await runGates(REHEARSED, context, toCandidate(app, prepared, active), active, allow);
+  const { warnings, findings } = await runGates(DRY_RUN_GATES, context, toGateSubject(app, prepared, active), active, allow);
   const changed = active?.checksum !== prepared.tree.checksum;
   return {
     status: await statusOf(app, state),
@@ -182,13 +183,14 @@ export async function rehearse(context: Context<DeployApp>, { allow, checksum }:
     plan: deployPlan('the working copy', changed, state),
     counts: countsOf(prepared.tree),
     warnings: [...warnings, ...(await canaryWarnings(app))],
+    findings: [...findings],
     duration_ms: elapsed(started),
     hosts: [],
   };
 }
 
-/** The working copy, ready for the gates. */
-export function toCandidate(
+/** The working copy as the gates check it. */
+export function toGateSubject(
   app: Platform & WithSnapshots,
   { server, tree, problems, warnings, drifted, textOf }: PreparedCopy,
   active: StoredSnapshot | null,
@@ -211,26 +213,26 @@ export function toCandidate(
 }
 
 async function store(
-  context: Context<WithSources & WithSnapshots & WithWorkingCopy>,
+  context: Context<WithSources & WithVersions>,
   prepared: PreparedCopy,
   { server, tree }: GateSubject,
   active: StoredSnapshot | null,
-  asked: ServedState,
-  said_of: { readonly note: string | null; readonly allowed?: readonly GateName[] },
+  expected: ServedState,
+  details: { readonly note: string | null; readonly allowed?: readonly GateName[] },
 ): Promise<StoredSnapshot> {
   const { app, actor } = context;
   const created_at = app.clock().toISOString();
   const by = authorOf(actor);
   const head = { checksum: tree.checksum, created_at, counts: countsOf(tree), tree, server };
   const storing = app.store.write(async (tx) => {
-    await refuseOvertaken(app, tx, asked);
-    const snapshot = await storeSnapshot(app, tx, { ...head, note: said_of.note, actor: by }, prepared.textOf);
+    await refuseConcurrentSwitch(app, tx, expected);
+    const snapshot = await storeSnapshot(app, tx, { ...head, note: details.note, actor: by }, prepared.textOf);
     const { version, checksum } = snapshot;
     await storeArtifacts(app, tx, prepared);
     await Promise.all([
       writeDeployment(app, tx, { desired: 'running', active_version: version, deployed_at: created_at, last_error: null }),
-      recordVersion(tx, context, version, { action: 'deploy', before: null, after: { version, checksum, ...said_of } }),
-      emitEvent(app, 'deploy', { version, checksum, note: said_of.note, by: by.name }, tx, actor),
+      recordVersion(tx, context, version, { action: 'deploy', before: null, after: { version, checksum, ...details } }),
+      emitEvent(app, 'deploy', { version, checksum, note: details.note, by: by.name }, tx, actor),
       pruneChanges(app.store, tx),
     ]);
     return snapshot;
@@ -238,30 +240,30 @@ async function store(
   const stored = await storing.catch(async (error: unknown) => {
     const found = await activeSnapshot(app).catch(() => null);
     if (found?.checksum !== tree.checksum || found.version <= (active?.version ?? 0)) throw error;
-    // It was committed; the answer alone was lost with the connection.
+    // It was committed, but the answer was lost with the connection.
     return found;
   });
-  app.working_copy.copy?.state.forget(stored.tree.leaves);
+  releaseFrozenTexts(app, stored.tree.leaves);
   return cacheSnapshot(app, stored);
 }
 
-/** Notes who stopped the server or started it again; what it serves stays the same version. */
+/** Records who stopped the server or started it again. The version stays the same. */
 export async function recordSwitch(context: Context, tx: Db, status: 'running' | 'stopped'): Promise<void> {
   const { desired, active_version: version } = await readDeployment(context.app, tx);
   if (version === null || desired === status) return;
   await recordVersion(tx, context, version, { before: { version, status: desired }, after: { version, status } });
 }
 
-/** The same configuration again: a stopped server starts. */
+/** Starts a stopped server with the same configuration. */
 async function resume(
   context: Context,
   active: StoredSnapshot,
   prepared: PreparedCopy,
-  asked: ServedState,
+  expected: ServedState,
 ): Promise<StoredSnapshot> {
   const { app } = context;
   await app.store.write(async (tx) => {
-    await refuseOvertaken(app, tx, asked);
+    await refuseConcurrentSwitch(app, tx, expected);
     await recordSwitch(context, tx, 'running');
     await storeArtifacts(app, tx, prepared);
     await writeDeployment(app, tx, { desired: 'running', last_error: null });

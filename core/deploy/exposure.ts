@@ -5,7 +5,7 @@ import type { FrozenServer } from '#snapshots/format/format.ts';
 import { readSettings } from '#core/settings/settings.ts';
 import { activeSnapshot, readDeployment } from '#core/versions/deployment.ts';
 
-/** That anyone who reaches a port can call the tools of this server, in a sentence; null when it is not so. */
+/** A sentence that anyone who can reach a port can call the tools; null when callers need credentials. */
 export async function exposureOf(app: Platform, server: FrozenServer): Promise<string | null> {
   if (!asksNothing(server)) return null;
   const consequence = 'requires no credentials (auth_type none): anyone who can reach the port can call the tools.';
@@ -15,17 +15,17 @@ export async function exposureOf(app: Platform, server: FrozenServer): Promise<s
   return `This server listens on ${SVC_BIND} and forwards calls (mcp_proxy) to the MCP server, which ${consequence}`;
 }
 
-/** What to do where an installation requires authentication. */
+/** Advice when an installation requires authentication. */
 export const REQUIRED_AUTH =
   'This installation requires authentication (SVC_REQUIRE_AUTH). Choose another auth_type, or the host 127.0.0.1 without mcp_proxy.';
 
-/** The snapshot that hosts are to serve, null for none; `refused` says why a deployed one is held back. */
+/** The snapshot that hosts should serve, or null. `refused` says why a deployed snapshot is not served. */
 export async function snapshotToServe(
   app: Platform & WithSnapshots,
 ): Promise<{ snapshot: StoredSnapshot | null; refused: string | null }> {
   const { desired } = await readDeployment(app);
   const snapshot = desired === 'running' ? await activeSnapshot(app) : null;
   // It may have been deployed before authentication was required.
-  const said = snapshot === null || !app.env.SVC_REQUIRE_AUTH ? null : await exposureOf(app, snapshot.server);
-  return said === null ? { snapshot, refused: null } : { snapshot: null, refused: `${said} ${REQUIRED_AUTH} Then deploy.` };
+  const exposed = snapshot === null || !app.env.SVC_REQUIRE_AUTH ? null : await exposureOf(app, snapshot.server);
+  return exposed === null ? { snapshot, refused: null } : { snapshot: null, refused: `${exposed} ${REQUIRED_AUTH} Then deploy.` };
 }

@@ -5,48 +5,48 @@ import type { Snapshot } from '#snapshots/format/format.ts';
 import { generate } from '#snapshots/generate/generate.ts';
 import { type Leaf, toContent } from '#snapshots/format/tree.ts';
 
-/** What the parent asks; one question at a time. */
-export type ProjectQuestion =
+/** A request of the parent. It sends one at a time. */
+export type ProjectRequest =
   | { readonly ask: 'take'; readonly parts: readonly (readonly [leaf: Leaf, text: string])[] }
   | ({ readonly ask: 'write' } & ProjectJob);
 
-/** The project of all that was taken. */
+/** The project to write, of all leaves that were sent. */
 export interface ProjectJob {
   readonly head: Omit<Snapshot, 'content'>;
-  /** Folder of this version, absolute. */
+  /** Absolute path of the folder of this version. */
   readonly target: string;
-  /** Projects of versions before this one go with their snapshots. */
+  /** Projects of older versions are deleted. */
   readonly oldest: number;
 }
 
-/** Null, or why it could not be done. */
+/** `fault` is the reason when the request failed. */
 export type ProjectAnswer = { readonly fault: string | null };
 
-/** The program that writes one project: of thousands of files, it would hold up the server and fill its memory. */
+// A program that writes one project. Thousands of files would block the server and fill its memory.
 const leaves: Leaf[] = [];
 const texts = new Map<string, string>();
 
-async function answer(question: ProjectQuestion): Promise<void> {
-  if (question.ask === 'write') return write(question);
-  for (const [leaf, text] of question.parts) {
+async function handle(request: ProjectRequest): Promise<void> {
+  if (request.ask === 'write') return write(request);
+  for (const [leaf, text] of request.parts) {
     leaves.push(leaf);
     texts.set(leaf.hash, text);
   }
 }
 
-process.on('message', (question: ProjectQuestion) => {
-  void answer(question).then(
+process.on('message', (request: ProjectRequest) => {
+  void handle(request).then(
     () => process.send?.({ fault: null } satisfies ProjectAnswer),
     (error: unknown) => process.send?.({ fault: String(error) } satisfies ProjectAnswer),
   );
 });
 process.on('disconnect', () => process.exit());
 
-/** All of the project or nothing. */
+/** Writes the whole project or nothing. */
 async function write({ head, target, oldest }: ProjectJob): Promise<void> {
   const files = [...generate({ ...head, content: toContent(leaves, (hash) => texts.get(hash)) })];
   if (await isWritten(target, files, head.checksum)) return;
-  // Servers in containers have the same process id.
+  // Random, because servers in different containers can have the same process id.
   const draft = `${target}.${randomInt(1e9)}.draft`;
   try {
     for (const { path, content } of files) {
@@ -63,7 +63,7 @@ async function write({ head, target, oldest }: ProjectJob): Promise<void> {
   }
 }
 
-/** Whether the folder has every file of this snapshot. What people changed in them stays. */
+/** Whether the folder has every file of this snapshot. If so, it is not written again, and edits in it stay. */
 async function isWritten(target: string, files: readonly { readonly path: string }[], checksum: string): Promise<boolean> {
   try {
     await Promise.all(files.map(({ path }) => access(join(target, path))));
@@ -73,7 +73,7 @@ async function isWritten(target: string, files: readonly { readonly path: string
   }
 }
 
-/** Removes old projects, and drafts that a program left when it was killed. Nothing else in the folder is ours. */
+/** Deletes old projects, and drafts that a killed program left. Other entries of the folder belong to people. */
 async function prune(folder: string, oldest: number): Promise<void> {
   for (const name of await readdir(folder)) {
     const version = /^(\d+)(?:\.\d+\.draft)?$/.exec(name)?.[1];

@@ -1,6 +1,7 @@
+import type { WithVersions } from '#core/versions/versions.ts';
 import type { Platform } from '#core/platform/platform.ts';
-import { type WithSnapshots, textsIn } from '#core/versions/stored-snapshots.ts';
-import { type WithWorkingCopy, readWorkingCopy } from '#core/versions/working-copy.ts';
+import { textsIn } from '#core/versions/stored-snapshots.ts';
+import { readWorkingCopy } from '#core/versions/working-copy.ts';
 import type { WithSources } from '#core/sources/source-pool.ts';
 import type { SnapshotChange, Totals } from '#core/contract/deploy/deploy.ts';
 import type { FrozenState } from '#snapshots/freeze/freeze.ts';
@@ -15,40 +16,36 @@ import { lostMembers } from '#snapshots/diff/lost-members.ts';
 import { LEAF_KINDS } from '#core/contract/entities.ts';
 import { inArray } from 'drizzle-orm';
 
-/** What waits for a deploy, and from what it was worked out. */
+/** The changes that wait for a deploy, and the states that were compared. */
 export interface Pending {
   readonly state: FrozenState;
   readonly revision: number;
   /** Checksum of the active snapshot. */
   readonly active: string | null;
-  /** Of the working copy. */
+  /** Checksum of the working copy. */
   readonly checksum: string;
   readonly count: number;
-  /** Null while they are too many to be kept. */
+  /** Null when there are more than `MAX_CACHED`. */
   readonly changes: readonly SnapshotChange[] | null;
 }
 
-const KEPT = 500;
+const MAX_CACHED = 500;
 
-/** What waits for a deploy; worked out again only when something was written or deployed since. */
+/** The changes that wait for a deploy. Computed again only after a write or a deploy. */
 export async function pendingChanges(
-  app: Platform & WithPending & WithSnapshots & WithWorkingCopy,
+  app: Platform & WithPending & WithVersions,
 ): Promise<{ readonly checksum: string; readonly changes: readonly SnapshotChange[] }> {
   const all: SnapshotChange[] = [];
   const { checksum, changes } = await readPending(app, all);
   return { checksum, changes: changes ?? all };
 }
 
-/** How many changes wait for a deploy, and of which state of the working copy. */
-export const pendingState = (
-  app: Platform & WithPending & WithSnapshots & WithWorkingCopy,
-): Promise<Pick<Pending, 'count' | 'checksum'>> => readPending(app);
+/** How many changes wait for a deploy, and the checksum of the working copy. */
+export const pendingState = (app: Platform & WithPending & WithVersions): Promise<Pick<Pending, 'count' | 'checksum'>> =>
+  readPending(app);
 
-/** @param all gets the changes where more are asked for than are kept. */
-async function readPending(
-  app: Platform & WithPending & WithSnapshots & WithWorkingCopy,
-  all?: SnapshotChange[],
-): Promise<Pending> {
+/** @param all receives the changes when they are too many for the cache. */
+async function readPending(app: Platform & WithPending & WithVersions, all?: SnapshotChange[]): Promise<Pending> {
   const [{ copy, view }, active] = await Promise.all([readWorkingCopy(app), activeSnapshot(app)]);
   const { state } = copy;
   const { revision, textOf } = view;
@@ -62,16 +59,16 @@ async function readPending(
   for await (const page of changesInPages(active?.tree ?? null, tree, textsIn(app, textOf))) {
     count += page.length;
     all?.push(...page);
-    if (count <= KEPT) few.push(...page);
+    if (count <= MAX_CACHED) few.push(...page);
   }
   if (active !== null) state.forget(active.tree.leaves);
   const { checksum } = tree;
-  app.pending = { state, revision, active: served, checksum, count, changes: count <= KEPT ? few : null };
+  app.pending = { state, revision, active: served, checksum, count, changes: count <= MAX_CACHED ? few : null };
   return app.pending;
 }
 
-/** How much the next deploy will serve. The tokens of a tool are counted once for as long as it stays as it is. */
-export async function pendingTotals(app: Platform & WithPending & WithSnapshots & WithWorkingCopy): Promise<Totals> {
+/** How much the next deploy will serve. The tokens of a tool are counted again only when it changes. */
+export async function pendingTotals(app: Platform & WithPending & WithVersions): Promise<Totals> {
   const { view } = await readWorkingCopy(app);
   const { leaves } = view.frozen().tree;
   const of = (kind: Leaf['kind']) => leavesOf(leaves, kind);
@@ -99,21 +96,21 @@ export async function pendingTotals(app: Platform & WithPending & WithSnapshots 
 
 type Texts = (leaves: readonly Leaf[]) => Promise<ReadonlyMap<string, string>>;
 
-/** What changes from one tree to another, per entity and field. */
+/** The differences between two trees, per entity and field. */
 export async function changesBetween(before: Tree | null, after: Tree, texts: Texts): Promise<SnapshotChange[]> {
   return (await Array.fromAsync(changesInPages(before, after, texts))).flat();
 }
 
-/** Entities that are compared together: all of a first deploy would fill the memory. */
-const PAGE = 200;
+/** Entities that are compared at a time. All entities of a first deploy would fill the memory. */
+const ENTITIES_PER_PAGE = 200;
 
-/** What changes from one tree to another, a list after another: only entities with another hash are looked into. */
+/** The differences between two trees, page by page. Only entities with different hashes are read. */
 export async function* changesInPages(before: Tree | null, after: Tree, texts: Texts): AsyncGenerator<SnapshotChange[]> {
   if (before?.checksum === after.checksum) return;
   const { old, now } = differingIn(before, after);
   const lost = before === null ? null : await lostMembers(before.leaves, after.leaves, { old, now }, texts);
   const turn = createSlices();
-  for (const pairs of pagesOf(pairsOf(old, now), PAGE)) {
+  for (const pairs of pagesOf(pairsOf(old, now), ENTITIES_PER_PAGE)) {
     const [was, is] = [pairs.flatMap((pair) => pair.was ?? []), pairs.flatMap((pair) => pair.is ?? [])];
     const read = await texts([...was, ...is]);
     const contentOf = (leaves: readonly Leaf[]) => toContent(leaves, (hash) => read.get(hash));
@@ -127,33 +124,33 @@ interface Pair {
   readonly is?: Leaf | undefined;
 }
 
-/** What differs, each with what it was, in the order in which changes are listed: of each kind what is there, then what went. */
+/** Pairs of differing entities before and after, in the order of the list of changes: by kind, present ones before removed ones. */
 function pairsOf(old: readonly Leaf[], now: readonly Leaf[]): Pair[] {
-  const gone = new Map(old.map((leaf) => [keyOf(leaf), leaf]));
+  const removed_by_key = new Map(old.map((leaf) => [keyOf(leaf), leaf]));
   const take = (leaf: Leaf): Leaf | undefined => {
-    const was = gone.get(keyOf(leaf));
-    gone.delete(keyOf(leaf));
+    const was = removed_by_key.get(keyOf(leaf));
+    removed_by_key.delete(keyOf(leaf));
     return was;
   };
-  const there = Map.groupBy(
+  const present = Map.groupBy(
     now.map((is) => ({ is, was: take(is) })),
     ({ is }) => is.kind,
   );
-  const went = Map.groupBy(
-    [...gone.values()].map((was) => ({ was })),
+  const removed = Map.groupBy(
+    [...removed_by_key.values()].map((was) => ({ was })),
     ({ was }) => was.kind,
   );
-  return LEAF_KINDS.flatMap((kind) => [...(there.get(kind) ?? []), ...(went.get(kind) ?? [])]);
+  return LEAF_KINDS.flatMap((kind) => [...(present.get(kind) ?? []), ...(removed.get(kind) ?? [])]);
 }
 
-/** A change with what callers of toolsets lose by it. */
+/** Adds what callers of toolsets lose by a change. */
 function withLost(change: SnapshotChange, lost: ReadonlyMap<string, readonly string[]> | null): SnapshotChange {
   const { entity_type, name, breaking } = change;
   const more = entity_type === 'server_config' ? undefined : lost?.get(keyOf({ kind: entity_type, name }));
   return more === undefined ? change : { ...change, breaking: [...breaking, ...more] };
 }
 
-/** Marks the connections whose account has every right; the database says so, and one that does not answer stays unmarked. */
+/** Marks connections whose database account is a superuser. A database that does not answer stays unmarked. */
 export async function markSuperusers(app: WithSources, changes: readonly SnapshotChange[]): Promise<SnapshotChange[]> {
   const names = changes.filter(({ entity_type, change }) => entity_type === 'connection' && change !== 'removed');
   if (names.length === 0) return [...changes];

@@ -1,5 +1,5 @@
 import { type WithSources, type ConnectionRow, unreadableSecret } from '#core/sources/source-pool.ts';
-import type { WithAskedStatements } from '#core/deploy/checks/describe-again.ts';
+import type { WithVerifiedStatements } from '#core/deploy/checks/describe-again.ts';
 import { type WithWorkingCopy, readDefinitions, readWorkingCopy, type WorkingCopy } from '#core/versions/working-copy.ts';
 import type { Platform } from '#core/platform/platform.ts';
 import { describeForms, describeWhole, schemaMark, withoutUnchecked } from '#core/sources/statements.ts';
@@ -19,17 +19,17 @@ import { canonical } from '#snapshots/format/canonical.ts';
 
 export interface PreparedCopy extends Frozen {
   readonly server: FrozenServer;
-  /** Checksum of the working copy as it is stored; worked out when it is asked for. */
+  /** Checksum of the stored working copy, computed on demand. */
   readonly stored: () => string;
-  /** Artifacts that are other than the stored ones, with what they replace. */
+  /** Artifacts that differ from the stored ones, which they replace. */
   readonly refreshed: ReadonlyMap<string, Refreshed>;
-  /** Definitions that their database describes otherwise than when they were saved. */
+  /** Definitions that their database now describes differently than when they were saved. */
   readonly drifted: readonly FoundDrift[];
-  /** The canonical text of what was frozen since the last deploy. */
+  /** Canonical texts of what was frozen since the last deploy. */
   readonly textOf: (hash: string) => string | undefined;
 }
 
-/** @property hash of the definition as it is stored: what is served with it has drifted too. */
+/** @property hash of the stored definition. A served definition with this hash has drifted too. */
 export type FoundDrift = Omit<Drifted, 'since'> & { readonly hash: string };
 
 interface Refreshed {
@@ -38,14 +38,15 @@ interface Refreshed {
   readonly after: Compiled;
 }
 
-/** From so many statements on it pays to ask first whether the schema changed. */
-const MANY = 50;
-/** Statements that are read and described together: all of them would fill the memory. */
-const AT_ONCE = 500;
+/** With fewer statements, preparing them costs less than checking whether the schema changed. */
+const MIN_FOR_MARK = 50;
+/** Statements that are read and described at a time. All of them would fill the memory. */
+const STATEMENTS_PER_PAGE = 500;
 
-/** What the databases said while a deploy was prepared. */
-interface PreparedNote {
-  readonly instead: Map<string, FreezeResult>;
+/** Results of the databases while a deploy was prepared. */
+interface PrepareReport {
+  /** Results that replace those of the working copy, by the id of the definition. */
+  readonly replaced: Map<string, FreezeResult>;
   readonly texts: Map<string, string>;
   readonly refreshed: Map<string, Refreshed>;
   readonly problems: Problem[];
@@ -54,13 +55,13 @@ interface PreparedNote {
 }
 
 /**
- * Freezes after every database prepared the statements again that changed, or all of them when its schema did; what it now
- * refuses is a problem, one that is down a warning.
+ * Freezes the working copy. Before that, each database prepares the statements that changed, or all of them when its schema changed.
+ * A refused statement is a problem, an unreachable database a warning.
  */
-export async function prepare(app: WithSources & WithAskedStatements & WithWorkingCopy): Promise<PreparedCopy> {
+export async function prepareWorkingCopy(app: WithSources & WithVerifiedStatements & WithWorkingCopy): Promise<PreparedCopy> {
   const { copy, view } = await readWorkingCopy(app);
-  const said: PreparedNote = {
-    instead: new Map(),
+  const report: PrepareReport = {
+    replaced: new Map(),
     texts: new Map(),
     refreshed: new Map(),
     problems: [],
@@ -70,67 +71,67 @@ export async function prepare(app: WithSources & WithAskedStatements & WithWorki
   const owned = new Map<string | null, FreezeResult[]>([...view.connections.keys()].map((id) => [id, []]));
   for (const outcome of view.outcomes) {
     const { id, entity_type: kind, renewed, leaf, connection_id } = outcome;
-    if (renewed !== null) said.refreshed.set(id, { kind, ...renewed });
+    if (renewed !== null) report.refreshed.set(id, { kind, ...renewed });
     if (leaf !== null && (kind === 'tool' || kind === 'resource')) owned.get(connection_id)?.push(outcome);
   }
   const connections = [...view.connections.values()].filter(({ enabled, id }) => enabled && (owned.get(id) ?? []).length > 0);
   await Promise.all(
-    connections.map((one) => prepareConnection(app, copy, view, one as ConnectionRow, owned.get(one.id) ?? [], said)),
+    connections.map((one) => prepareConnection(app, copy, view, one as ConnectionRow, owned.get(one.id) ?? [], report)),
   );
-  const frozen = view.frozen(said.instead);
+  const frozen = view.frozen(report.replaced);
   return {
     server: view.server,
     stored: () => view.frozen().tree.checksum,
     tree: frozen.tree,
-    problems: [...said.problems, ...frozen.problems],
-    warnings: [...frozen.warnings, ...said.unchecked],
-    refreshed: said.refreshed,
-    drifted: said.drifted,
-    textOf: (hash) => said.texts.get(hash) ?? view.textOf(hash),
+    problems: [...report.problems, ...frozen.problems],
+    warnings: [...frozen.warnings, ...report.unchecked],
+    refreshed: report.refreshed,
+    drifted: report.drifted,
+    textOf: (hash) => report.texts.get(hash) ?? view.textOf(hash),
   };
 }
 
 async function prepareConnection(
-  app: WithSources & WithAskedStatements,
+  app: WithSources & WithVerifiedStatements,
   copy: WorkingCopy,
   view: FrozenView,
   connection: ConnectionRow,
   owned: readonly FreezeResult[],
-  said: PreparedNote,
+  report: PrepareReport,
 ): Promise<void> {
   const unreadable = unreadableSecret(connection, app.keyring);
   if (unreadable !== null) {
     const message = `${unreadable.detail} Send its secrets again, or disable the connection.`;
-    said.problems.push({ entity_type: 'connection', name: connection.name, message });
+    report.problems.push({ entity_type: 'connection', name: connection.name, message });
     return;
   }
-  const mark = owned.length < MANY ? null : await schemaMark(app, connection);
+  const mark = owned.length < MIN_FOR_MARK ? null : await schemaMark(app, connection);
   const same = mark !== null && copy.schemas.get(connection.id) === mark;
-  // Under another schema nothing counts that was prepared before, until it is prepared again.
+  // After a change of the schema, all statements have to be prepared again.
   if (!same) for (const { id } of owned) copy.unprepared.add(id);
-  const asked = owned.filter(({ id }) => copy.unprepared.has(id));
+  const unprepared = owned.filter(({ id }) => copy.unprepared.has(id));
   const collect = createCollection();
-  for (const page of pagesOf(asked, AT_ONCE)) {
-    const fault = await prepareSome(app, copy, view, connection, page, mark, said);
+  for (const page of pagesOf(unprepared, STATEMENTS_PER_PAGE)) {
+    const fault = await prepareSome(app, copy, view, connection, page, mark, report);
     collect(page.length);
     if (fault === null) continue;
-    said.unchecked.push(`The statements of ${connection.name} were not checked: ${fault.detail}`);
+    report.unchecked.push(`The statements of ${connection.name} were not checked: ${fault.detail}`);
     return;
   }
   if (mark !== null) copy.schemas.set(connection.id, mark);
 }
 
-/** @returns why the database could not be asked, if it could not. */
+/** @returns the error when the database is unreachable. */
 async function prepareSome(
-  app: WithSources & WithAskedStatements,
+  app: WithSources & WithVerifiedStatements,
   copy: WorkingCopy,
   view: FrozenView,
   connection: ConnectionRow,
-  asked: readonly FreezeResult[],
+  unprepared: readonly FreezeResult[],
   mark: string | null,
-  said: PreparedNote,
+  report: PrepareReport,
 ): Promise<AppError | null> {
-  const queries = await readQueries(app, copy, asked);
+  const queries = await readQueries(app, copy, unprepared);
   const described = await describeWhole(
     app,
     connection,
@@ -142,16 +143,16 @@ async function prepareSome(
     if (answer === undefined) continue;
     copy.unprepared.add(query.outcome.id);
     if (answer instanceof AppError) {
-      said.problems.push(problemOf(query, answer));
+      report.problems.push(problemOf(query, answer));
     } else if (withoutUnchecked(query.artifact) === query.stored && sameDescription(query.artifact, answer)) {
-      // Put again meanwhile, it is another definition.
+      // Unless the definition was changed since, its statement is prepared now.
       if (copy.state.outcome(query.outcome.id) === query.outcome) copy.unprepared.delete(query.outcome.id);
       const { leaf } = query.outcome;
-      if (leaf !== null && mark !== null) app.verified_statements.asked.set(leaf.hash, { connection_id: connection.id, mark });
+      if (leaf !== null && mark !== null) app.verified_statements.schemas.set(leaf.hash, { connection_id: connection.id, mark });
     } else {
       const now = await inAllForms(app, connection, query, answer);
-      if (now instanceof AppError) said.problems.push(problemOf(query, now));
-      else await takeDescription(app, view, connection, query, now, said);
+      if (now instanceof AppError) report.problems.push(problemOf(query, now));
+      else await takeDescription(app, view, connection, query, now, report);
     }
   }
   return null;
@@ -163,7 +164,7 @@ const problemOf = ({ outcome: { entity_type, name } }: Query, { detail: message 
   message,
 });
 
-/** A statement whose parameters are read otherwise now is described in every form, as it was when it was saved. */
+/** When the database reads parameters as other types now, describes every form of the statement, as on saving. */
 async function inAllForms(
   app: WithSources,
   connection: ConnectionRow,
@@ -184,7 +185,7 @@ async function takeDescription(
   { id: connection_id, name: connection_name }: ConnectionRow,
   { outcome, row, stored, artifact, definition }: Query,
   now: DescribedStatement,
-  { instead, texts, refreshed, drifted }: PreparedNote,
+  { replaced, texts, refreshed, drifted }: PrepareReport,
 ): Promise<void> {
   const { id, entity_type: kind, name, leaf } = outcome;
   const differences = stored?.columns ? columnDifferences(stored.columns, now.columns) : [];
@@ -193,7 +194,7 @@ async function takeDescription(
   const fresh = describeCompiled(withoutUnchecked(artifact), definition, now);
   refreshed.set(outcome.id, { kind: outcome.entity_type, before: stored, after: fresh });
   const again = await freezeOne(outcome.entity_type, row as never, view.connections, fresh, app.env.SVC_ALLOW_PASSTHROUGH_SQL);
-  instead.set(outcome.id, { ...again.outcome, leaf: again.blob });
+  replaced.set(outcome.id, { ...again.outcome, leaf: again.blob });
   if (again.blob !== null) texts.set(again.blob.hash, again.blob.text);
 }
 
@@ -202,17 +203,17 @@ type Query = Awaited<ReturnType<typeof readQueries>>[number];
 const FREEZERS = { tool: toolFreezer, resource: resourceFreezer } as const;
 
 /**
- * The statements of some outcomes. What is one parameter has none that could be prepared; what was written since the working copy
- * was read comes next time.
+ * The statements of some definitions, without those that consist of one parameter, which cannot be prepared, and without those that
+ * changed since the working copy was read, which the next deploy prepares.
  */
-async function readQueries(app: Platform, { fresh }: WorkingCopy, asked: readonly FreezeResult[]) {
+async function readQueries(app: Platform, { fresh }: WorkingCopy, unprepared: readonly FreezeResult[]) {
   const queries = [];
   for (const kind of ['tool', 'resource'] as const) {
-    const list = new Map(asked.flatMap((outcome) => (outcome.entity_type === kind ? [[outcome.id, outcome]] : [])));
+    const list = new Map(unprepared.flatMap((outcome) => (outcome.entity_type === kind ? [[outcome.id, outcome]] : [])));
     const rest = new Set(list.keys());
     const known = [...list.keys()].flatMap((id) => fresh.get(id) ?? []);
     for (const { row } of known) rest.delete(row.id);
-    // A definition and its artifact belong together.
+    // One transaction, so that each definition comes with its artifact.
     const read = rest.size === 0 ? [] : await app.store.read((tx) => readDefinitions(app, tx, kind, [...rest]));
     for (const { row, compiled } of [...known, ...read]) {
       const outcome = list.get(row.id);

@@ -4,31 +4,32 @@ import type { WithHosts } from '#core/hosts/host-registry.ts';
 import type { WithSnapshots, StoredSnapshot } from '#core/versions/stored-snapshots.ts';
 import { gte } from 'drizzle-orm';
 import { afterCommit } from '#core/platform/after-commit.ts';
-import { isNetworkHost, type Receipt } from '#core/contract/deploy/deploy.ts';
+import { type GateFinding, isNetworkHost, type Receipt } from '#core/contract/deploy/deploy.ts';
 import { signal } from '#core/platform/signals.ts';
 import { writeGenerated } from './generated.ts';
 import { publishSnapshot } from './snapshot-event.ts';
 
-/** A host that reported within this time connects again: it, this server or the network was interrupted. */
+/** A host that reported within this time is expected to reconnect: it, this server or the network was interrupted. */
 const RECENT_MS = 30_000;
 
 export interface Published {
   readonly changed: boolean;
   readonly warnings: readonly string[];
+  readonly findings?: readonly GateFinding[];
   /** `performance.now()` when the work began. */
   readonly started: number;
 }
 
-/** Brings every connected host to a stored snapshot. What they answer is waited for outside of the turn in which it is sent. */
+/** Sends a stored snapshot to every connected host. Call `receipt` outside of `inSwitch`: it waits for the answers. */
 export async function publish(
   app: Platform & WithGenerated & WithHosts & WithSnapshots,
   snapshot: StoredSnapshot,
   published: Published,
 ): Promise<{ readonly receipt: () => Promise<Receipt> }> {
-  // What is stored is deployed, whatever is known of the hosts.
+  // The snapshot is stored, so it is deployed even if the hosts of other servers cannot be read.
   await app.hosts.refresh().catch(() => undefined);
   const is_expected = app.hosts.list().length > 0 || (await isHostExpected(app).catch(() => false));
-  // An answer may come before the last host was told.
+  // Listens first: a host may answer before the snapshot was sent to the last one.
   const acknowledged = app.hosts.acknowledged(snapshot.checksum, app.waits.hosts_ms, is_expected);
   await afterCommit(app, 'sending a version to hosts', () => publishSnapshot(app, snapshot));
   await signal(app, 'deployment');
@@ -39,7 +40,7 @@ export async function publish(
 function toReceipt(
   app: Platform,
   snapshot: StoredSnapshot,
-  { changed, warnings, started }: Published,
+  { changed, warnings, findings, started }: Published,
   hosts: Receipt['hosts'],
 ): Receipt {
   const late = hosts
@@ -56,6 +57,7 @@ function toReceipt(
     changed,
     counts: snapshot.counts,
     warnings: [...warnings, ...refused, ...late, ...absent],
+    ...(findings !== undefined && { findings: [...findings] }),
     duration_ms: elapsed(started),
     hosts,
   };
@@ -65,7 +67,7 @@ function toReceipt(
   return receipt;
 }
 
-/** While no host is connected: one was started with this server, or was there a moment ago and did not sign off. */
+/** Whether a host will connect soon: it starts with this server, or it disconnected a moment ago. */
 async function isHostExpected(app: Platform): Promise<boolean> {
   if (app.env.SVC_ROLE === 'all') return true;
   const { host_reports } = app.store.tables;

@@ -1,5 +1,5 @@
 import type { WithSources } from '#core/sources/source-pool.ts';
-import type { WithDeployLock } from '#core/deploy/turns.ts';
+import type { WithDeployLock } from './deploy-locks.ts';
 import type { WithHosts } from '#core/hosts/host-registry.ts';
 import { type WithSnapshots, contentOf, readSnapshot } from '#core/versions/stored-snapshots.ts';
 import { AppError, invalidField } from '#core/errors.ts';
@@ -70,7 +70,7 @@ export const serverHandlers: Pick<
   },
 };
 
-/** Asks every deployed database whether it answers, through the settings that are deployed. */
+/** Tests whether the database of every deployed connection answers, with the deployed settings. */
 async function probeConnections(app: WithSources, deployed: readonly FrozenConnection[]) {
   const sources = createFrozenSources(app);
   const answers = async (connection: FrozenConnection): Promise<boolean> => {

@@ -7,22 +7,18 @@ import { snapshotToServe } from './exposure.ts';
 import type { HostEvent, SnapshotEvent } from '#core/contract/deploy/control.ts';
 
 /**
- * The event that brings a host to a snapshot: what its own lacks, everything when it has none that is stored, nothing when it has
- * this one. @param have `<version>:<checksum>` of what it serves.
+ * The event that sends a snapshot to a host: the difference to what it serves, everything when that is not stored, and no content when
+ * it is the same. @param have `<version>:<checksum>` of what it serves.
  */
-export async function snapshotEvent(
-  app: Platform & WithSnapshots,
-  snapshot: StoredSnapshot,
-  have: string | null,
-): Promise<HostEvent> {
+async function snapshotEvent(app: Platform & WithSnapshots, snapshot: StoredSnapshot, have: string | null): Promise<HostEvent> {
   const { version, checksum, created_at } = snapshot;
-  const is_there = have === `${version}:${checksum}`;
-  const news = is_there ? { version, checksum, created_at } : await newsOf(app, snapshot, have);
-  return { event: 'snapshot', data: JSON.stringify(news) };
+  const is_current = have === `${version}:${checksum}`;
+  const data = is_current ? { version, checksum, created_at } : await snapshotDelta(app, snapshot, have);
+  return { event: 'snapshot', data: JSON.stringify(data) };
 }
 
-/** What a host that serves `have` lacks of a snapshot. */
-export async function newsOf(
+/** The difference between a snapshot and what a host serves. */
+export async function snapshotDelta(
   app: Platform & WithSnapshots,
   snapshot: StoredSnapshot,
   have: string | null,
@@ -41,21 +37,21 @@ async function baseOf(app: Platform & WithSnapshots, have: string | null): Promi
   return base?.checksum === checksum ? base : null;
 }
 
-/** Brings every host of this server to a snapshot. */
+/** Sends a snapshot to every host of this server. */
 export async function publishSnapshot(app: Platform & WithHosts & WithSnapshots, snapshot: StoredSnapshot): Promise<void> {
   const events = new Map<string | null, HostEvent>();
-  const lacking = () => app.hosts.serving().filter((have) => !events.has(have));
-  // A host may come or answer while texts are read; between the last look and the sending nothing waits.
-  for (let more = lacking(); more.length > 0; more = lacking()) {
+  const missing = () => app.hosts.serving().filter((have) => !events.has(have));
+  // Hosts may connect or answer while texts are read, so this repeats until each host has an event. Sending follows without a pause.
+  for (let more = missing(); more.length > 0; more = missing()) {
     for (const have of more) events.set(have, await snapshotEvent(app, snapshot, have));
   }
   app.hosts.publish((have) => events.get(have) ?? { event: 'ping', data: {} });
 }
 
-/** What a host that connects now is to do. */
+/** The event for a host that connects. */
 export async function eventForHost(app: Platform & WithSnapshots, have: string | null): Promise<HostEvent> {
   const { snapshot } = await snapshotToServe(app);
-  // What it serves was deployed elsewhere: a server on an empty database has nothing to say about that.
+  // A server with an empty database does not stop a host that serves what was deployed elsewhere.
   if (snapshot === null && (have ?? '') !== '' && !(await wasDeployed(app))) return { event: 'ping', data: {} };
   return snapshot === null ? { event: 'stop', data: {} } : snapshotEvent(app, snapshot, have);
 }

@@ -14,7 +14,8 @@ import { keyOf, replaceSealed } from '#core/lib/sealed-values.ts';
 import { isAdministrator } from '#core/context/roles.ts';
 import { refuseActivation } from '#core/context/token-limits.ts';
 import { activeSnapshot, readDeployment, writeDeployment } from '#core/versions/deployment.ts';
-import { type ServedState, inSwitch, refuseOvertaken } from './deploys.ts';
+import { inUrgentSwitch } from './deploy-locks.ts';
+import { type ServedState, refuseConcurrentSwitch } from './deploys.ts';
 import { recordVersion } from '#core/records/history.ts';
 import { emitEvent } from '#core/records/events.ts';
 import { blobSecrets } from '#core/versions/sealed-records.ts';
@@ -27,6 +28,7 @@ import { type GateSubject, once, runGates, allowedBy } from './gates/gate.ts';
 import { GATES } from './gates/index.ts';
 import { changesBetween, changesInPages, markSuperusers } from './pending.ts';
 import { publish } from './publish.ts';
+import { describeVersions, type VersionHistory } from './version-summaries.ts';
 
 type Row = Omit<Schema['snapshots']['$inferSelect'], 'content'>;
 
@@ -39,7 +41,11 @@ export const snapshotHandlers: Pick<Handlers<DeployApp>, Extract<keyof Handlers<
       app.store.db.select(columns).from(snapshots).orderBy(desc(columns.version)).limit(limit).offset(skip),
       app.store.db.$count(snapshots),
     ]);
-    return { items: rows.map((row) => toSummary(row, active_version)), total };
+    const stories = await describeVersions(
+      app,
+      rows.map(({ version }) => version),
+    );
+    return { items: rows.map((row) => toSummary(row, active_version, stories)), total };
   },
   'snapshots.get': async ({ app }, { version }) => {
     const { snapshots } = app.store.tables;
@@ -49,7 +55,7 @@ export const snapshotHandlers: Pick<Handlers<DeployApp>, Extract<keyof Handlers<
     const { active_version } = await readDeployment(app);
     const { leaves } = await readTree(app.store, app.store.db, row.content);
     return {
-      ...toSummary(row, active_version),
+      ...toSummary(row, active_version, await describeVersions(app, [version])),
       ...(await unavailable(app, leaves)),
       content: replaceSealed(await contentOf(app, leaves), () => REDACTED) as Record<string, unknown>,
     };
@@ -59,23 +65,27 @@ export const snapshotHandlers: Pick<Handlers<DeployApp>, Extract<keyof Handlers<
     const changes = await changesBetween(before.tree, after.tree, (leaves) => textsOf(context.app, leaves));
     return { from_version: from, to_version: to, changes: await markSuperusers(context.app, changes) };
   },
-  'snapshots.activate': (context, wanted) => activate(context, wanted),
+  'snapshots.activate': (context, input) => activate(context, input),
 };
 
-/** Serves an earlier snapshot as it was: nothing is frozen again, and tokens live outside of it. It waits for no deploy. */
+/** Serves an earlier snapshot unchanged. Tokens are not part of it. It does not wait for a running deploy. */
 async function activate(context: Context<DeployApp>, { version, note, allow }: Input<'snapshots.activate'>) {
   const { app } = context;
   const started = performance.now();
   const snapshot = await find(context, version);
-  const asked = await readDeployment(app);
+  const expected = await readDeployment(app);
   const active = await activeSnapshot(app);
   if (active !== null) await refuseWeaker(context, active, snapshot);
-  const { warnings, allowed } = await runGates(GATES, context, candidateOf(app, snapshot, active), active, allow);
-  const { receipt } = await inSwitch(app, async () => {
-    const all = [...warnings, ...(await canaryWarnings(app))];
-    await storeActive(context, snapshot, active, { note, allowed, asked });
-    return publish(app, snapshot, { changed: active?.version !== version, warnings: all, started });
-  });
+  const { warnings, findings, allowed } = await runGates(GATES, context, storedSubject(app, snapshot, active), active, allow);
+  const { receipt } = await inUrgentSwitch(
+    app,
+    async () => {
+      const all = [...warnings, ...(await canaryWarnings(app))];
+      await storeActive(context, snapshot, active, { note, allowed, expected });
+      return publish(app, snapshot, { changed: active?.version !== version, warnings: all, findings, started });
+    },
+    context,
+  );
   return receipt();
 }
 
@@ -83,12 +93,16 @@ async function storeActive(
   context: Context,
   snapshot: StoredSnapshot,
   active: StoredSnapshot | null,
-  { note, allowed, asked }: { readonly note: string | null; readonly allowed: readonly GateName[]; readonly asked: ServedState },
+  {
+    note,
+    allowed,
+    expected,
+  }: { readonly note: string | null; readonly allowed: readonly GateName[]; readonly expected: ServedState },
 ): Promise<void> {
   const { app } = context;
   const { version } = snapshot;
   await app.store.write(async (tx) => {
-    await refuseOvertaken(app, tx, asked);
+    await refuseConcurrentSwitch(app, tx, expected);
     const deployed_at = app.clock().toISOString();
     await writeDeployment(app, tx, { desired: 'running', active_version: version, deployed_at, last_error: null });
     const before = active === null ? null : { version: active.version, checksum: active.checksum };
@@ -101,7 +115,7 @@ async function storeActive(
 
 type Configured = Pick<StoredSnapshot, 'tree' | 'server'>;
 
-/** Refuses who may not put a configuration in the place of another one. @param texts of both; absent: they are stored. */
+/** Throws when the actor may not replace a configuration by another one. @param texts of both; absent when they are stored. */
 export async function refuseWeaker(
   context: Context<WithSources & WithSnapshots>,
   before: Configured,
@@ -112,7 +126,7 @@ export async function refuseWeaker(
   await refuseActivation(context, await targetsOf(before, after, texts), await targetsOf(after, before, texts));
 }
 
-/** The parts of a version that decide who gets in, who sees and changes what, and where secrets go. */
+/** The parts of a version that decide who has access, what they see and change, and where secrets are sent. */
 async function targetsOf(
   { tree, server }: Configured,
   other: Configured,
@@ -127,15 +141,15 @@ async function targetsOf(
   return { server, connections, toolsets, tools, resources };
 }
 
-/** A stored configuration, ready for the gates. */
-export function candidateOf(
+/** A stored version or candidate as the gates check it. */
+export function storedSubject(
   app: WithSources & WithSnapshots,
   { tree, server, version }: StoredSnapshot,
   active: StoredSnapshot | null,
 ): GateSubject {
   const texts = (leaves: readonly Leaf[]) => textsOf(app, leaves);
   const changes = () => changesInPages(active?.tree ?? null, tree, texts);
-  // What is served already was checked there.
+  // Definitions of the active version were checked when it was deployed.
   const drifted = once(async () => {
     const { now } = differingIn(active?.tree ?? null, tree);
     return (await driftOf(app, now, tree.leaves, texts)).found;
@@ -149,7 +163,7 @@ async function find({ app }: Context<WithSources & WithSnapshots>, version: numb
   return stored;
 }
 
-/** Marks a snapshot with a secret that no key opens: it can be read, not activated. */
+/** Marks a snapshot with a secret that no key opens: it can be read, but not activated. */
 async function unavailable(app: Platform & WithSnapshots, leaves: readonly Leaf[]): Promise<{ secrets_unavailable?: true }> {
   const sealed = HOLDS_SECRETS.flatMap((kind) => leavesOf(leaves, kind));
   const texts = await textsOf(app, sealed);
@@ -159,7 +173,10 @@ async function unavailable(app: Platform & WithSnapshots, leaves: readonly Leaf[
 
 const missing = (version: number): AppError => new AppError('not_found', `There is no snapshot ${version}.`);
 
-const toSummary = (row: Row, active_version: number | null): SnapshotSummary => ({
+const UNTOLD: VersionHistory = { summary: null, same_as: null, restored: null };
+
+const toSummary = (row: Row, active_version: number | null, stories: ReadonlyMap<number, VersionHistory>): SnapshotSummary => ({
   ...row,
   active: row.version === active_version,
+  ...(stories.get(row.version) ?? UNTOLD),
 });

@@ -1,14 +1,14 @@
 import type { Env } from '#core/process/env.ts';
 
-/** Ports at which the programs of this installation are reached, as far as the environment says. */
-export function ownPorts(env: Env): ReadonlySet<number> {
+/** Ports of this installation's programs, as set in the environment. */
+export function installationPorts(env: Env): ReadonlySet<number> {
   const { SVC_PORT, SVC_SSL_PORT, SVC_EXTERNAL_HTTPS_PORT, SVC_FASTMCP_PORT, SVC_AGENT_MCP_PORT } = env;
   return new Set([SVC_PORT, SVC_SSL_PORT, SVC_EXTERNAL_HTTPS_PORT, SVC_FASTMCP_PORT, SVC_AGENT_MCP_PORT]);
 }
 
 /**
- * Names under which this installation says that it is reached, for the Host header (contract section 0); in lower case.
- * @param more addresses by which one program is reached by the others.
+ * Host names of this installation, in lower case, that a Host header can contain. @param more addresses at which other programs
+ * reach this one.
  */
 export function acceptedHostNames(env: Env, more: readonly (string | null)[] = []): ReadonlySet<string> {
   const urls = [env.SVC_PUBLIC_URL, env.SVC_MCP_PUBLIC_URL, ...more].filter((url) => url !== null);

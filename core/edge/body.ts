@@ -2,18 +2,18 @@ import { AppError } from '#core/errors.ts';
 import { isPlainText } from '#core/process/issues.ts';
 
 /**
- * Seconds without a byte after which a connection of our programs is closed, unless a stream or a call is under way. Load balancers
- * send a request over a connection that was idle for 60 s, and answer 502 when it is closed just then.
+ * Idle timeout of connections, in seconds; open streams and running calls do not count as idle. Load balancers reuse connections
+ * that were idle for up to 60 s, and answer 502 if one closes just then.
  */
 export const IDLE_SECONDS = 75;
 
 export interface BodyLimits {
   readonly max_bytes: number;
-  /** For the whole body: somebody who sends a byte now and then holds a request open no longer. */
+  /** Timeout for the whole body, so that a client cannot hold a request open by sending a byte now and then. */
   readonly within_ms: number;
 }
 
-/** The text of a request as it arrives: no more is read than may be there. Throws `too_large`, `bad_request` or `cancelled`. */
+/** Reads the body of a request as text, up to the limit. Throws `too_large`, `bad_request` or `cancelled`. */
 export async function readText(request: Request, { max_bytes, within_ms }: BodyLimits): Promise<string> {
   const refusal = () => new AppError('too_large', `The body is larger than ${sizeOf(max_bytes)}.`);
   if (Number(request.headers.get('content-length') ?? 0) > max_bytes) throw refusal();
@@ -39,7 +39,7 @@ export async function readText(request: Request, { max_bytes, within_ms }: BodyL
     }
   } finally {
     clearTimeout(timer);
-    // What is left of a refused body is not waited for.
+    // The rest of a refused body is discarded in the background.
     void reader.cancel().catch(() => undefined);
   }
   try {
@@ -51,10 +51,10 @@ export async function readText(request: Request, { max_bytes, within_ms }: BodyL
 
 const sizeOf = (bytes: number): string => (bytes < 1_048_576 ? `${bytes / 1_024} KiB` : `${Math.round(bytes / 1_048_576)} MiB`);
 
-/** A form of a token endpoint: who asks is known only by what it holds. */
+/** Limits for the form of a token endpoint, whose caller is not authenticated before it is read. */
 const FORM: BodyLimits = { max_bytes: 16 * 1024, within_ms: 10_000 };
 
-/** The parameters of a form. Throws as `readText` does, and `unsupported_media_type`. */
+/** Reads a form. Throws the same errors as `readText`, and `unsupported_media_type`. */
 export async function readForm(request: Request, limits = FORM): Promise<URLSearchParams> {
   const type = request.headers.get('content-type')?.split(';', 1)[0]?.trim().toLowerCase();
   if (type !== 'application/x-www-form-urlencoded') {
@@ -65,4 +65,20 @@ export async function readForm(request: Request, limits = FORM): Promise<URLSear
     if (!pair.every(isPlainText)) throw new AppError('bad_request', 'The form contains a NUL character; remove it.');
   }
   return form;
+}
+
+/** Returns the same response. Calls `ended` when the whole body was sent, and not when the client disconnects earlier. */
+export function withEnd(response: Response, ended: () => void): Response {
+  if (response.body === null) return response;
+  const reader = response.body.getReader();
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { done, value } = await reader.read();
+      if (!done) return controller.enqueue(value);
+      ended();
+      controller.close();
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+  return new Response(body, response);
 }

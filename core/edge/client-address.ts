@@ -1,9 +1,15 @@
 import ipaddr from 'ipaddr.js';
 import type { Network } from '#core/process/env/settings.ts';
 
+/** Groups addresses for limits: an IPv4 address, or the IPv6 /64 that a single machine has. */
+export const networkOf = (address: string): string => prefixOf(address, 32, 64);
+
+/** Groups addresses for fair shares: the IPv4 /24, or the IPv6 /48 that a single site has. */
+export const siteOf = (address: string): string => prefixOf(address, 24, 48);
+
 /**
- * The address of the caller: that of the socket, or, when the socket is a trusted proxy's, the last address in
- * `X-Forwarded-For` that no trusted proxy has.
+ * The address of the caller: the socket's address or, if the socket belongs to a trusted proxy, the last address in
+ * `X-Forwarded-For` that is not a trusted proxy's.
  */
 export function clientAddress(
   socket_address: string | null,
@@ -26,7 +32,7 @@ function withoutPort(item: string): string {
   return bracketed ?? dotted ?? item;
 }
 
-/** What the caller speaks, as a trusted proxy in front of us says; null when none does. */
+/** The scheme that the caller used, as reported by a trusted proxy; null without one. */
 export function forwardedScheme(
   socket_address: string | null,
   forwarded: string | null,
@@ -36,7 +42,7 @@ export function forwardedScheme(
   return forwarded.split(',', 1)[0]?.trim().toLowerCase() ?? null;
 }
 
-/** Whether an address is that of a proxy of `SVC_TRUSTED_PROXIES`. */
+/** Whether an address belongs to a proxy in `SVC_TRUSTED_PROXIES`. */
 export function isTrusted(address: string, trusted: readonly Network[]): boolean {
   if (!ipaddr.isValid(address)) return false;
   const parsed = ipaddr.process(address);
@@ -45,6 +51,17 @@ export function isTrusted(address: string, trusted: readonly Network[]): boolean
   );
 }
 
-/** An IPv4-mapped address as IPv4. */
+/** Converts an IPv4-mapped address to IPv4. */
 const plain = (address: string | null): string | null =>
   address !== null && ipaddr.isValid(address) ? ipaddr.process(address).toString() : address;
+
+function prefixOf(address: string, v4_bits: number, v6_bits: number): string {
+  if (!ipaddr.isValid(address)) return address;
+  const parsed = ipaddr.process(address);
+  if (parsed instanceof ipaddr.IPv6) {
+    const parts = parsed.parts.slice(0, v6_bits / 16).map((part) => part.toString(16));
+    return `${parts.join(':')}::/${v6_bits}`;
+  }
+  const octets = parsed.octets.slice(0, v4_bits / 8).join('.');
+  return v4_bits === 32 ? octets : `${octets}.0/${v4_bits}`;
+}

@@ -1,29 +1,32 @@
 import { createSealing, type Sealing } from '#core/lib/sealing.ts';
 
-/** The page on which a person confirms what a tool would change, when their client shows no forms (MCP, Elicitation, URL mode). */
+/** Path of the page on which a person confirms a tool's changes if their client cannot show forms (MCP elicitation, URL mode). */
 export const CONFIRM_PATH = '/confirm';
 
-/** What the page shows and to whom. A host seals it into the address; the server opens it. It lets nobody in and decides nothing. */
+/**
+ * The content of the confirmation page and its person. A host seals it into the URL and the server opens it. The URL alone
+ * neither signs anyone in nor confirms anything.
+ */
 export interface PageQuestion {
-  /** Names the question for the host that asked. */
+  /** Identifies the question on its host. */
   readonly nonce: string;
-  /** Ids of whom it is for, and of the grant of the client that calls. */
+  /** IDs of the person, and of the grant of the calling client. */
   readonly person: string;
   readonly grant: string;
   readonly tool: string;
   readonly title: string | null;
-  /** Such as `DELETE FROM notes`; null: the statement names no single table. */
+  /** For example `DELETE FROM notes`; null if the statement does not name exactly one table. */
   readonly statement: string | null;
   readonly direct: number | null;
   readonly all: number;
-  /** How many rows it was when the person was asked before; null: they were not. */
+  /** Number of rows at the previous confirmation; null at the first one. */
   readonly before: number | null;
-  /** All of them in full: nobody confirms what is not shown. */
+  /** Complete values, because a person must see what they confirm. */
   readonly arguments: readonly (readonly [name: string, value: string])[];
   readonly ends_at: number;
 }
 
-/** Proxies take request lines of 8 kB; an address of this length stays below, also as the place to come back to after a sign-in. */
+/** Proxies accept request lines of 8 kB. A URL of this length fits, even as the return address of a sign-in. */
 export const LONGEST_QUESTION = 6_800;
 
 export const createPageQuestions = (keys: readonly string[]): Sealing<PageQuestion> =>

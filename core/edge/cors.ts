@@ -1,7 +1,7 @@
 const REQUEST_HEADERS =
   'Authorization, Content-Type, Accept, X-Request-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID';
 
-/** Headers that let a page of an allowed origin read the answer. No credentials: such a page brings a bearer token. */
+/** Lets a page of an allowed origin read the response. Cookies are not allowed, because such a page sends a bearer token. */
 export function setCors(headers: Headers, origin: string): void {
   headers.set('access-control-allow-origin', origin);
   headers.append('vary', 'Origin');
@@ -9,11 +9,11 @@ export function setCors(headers: Headers, origin: string): void {
 }
 
 /**
- * The answer to a preflight, without what `setCors` adds. Headers of tool parameters (`Mcp-Param-…`) are allowed as they are
- * asked for.
+ * Answers a preflight request, without the headers from `setCors`. Headers of tool parameters (`Mcp-Param-…`) are allowed on
+ * request.
  */
-export function preflight(asked: string | null, methods = 'GET, POST, DELETE'): Response {
-  const names = (asked ?? '').split(',').map((name) => name.trim());
+export function preflight(requested_headers: string | null, methods = 'GET, POST, DELETE'): Response {
+  const names = (requested_headers ?? '').split(',').map((name) => name.trim());
   const parameters = names.filter((name) => /^mcp-param-[\w-]+$/i.test(name));
   return new Response(null, {
     status: 204,

@@ -7,8 +7,8 @@ const FILE = 'dev-secrets.json';
 const NAMES = ['SVC_ENCRYPTION_KEY', 'SVC_JWT_SECRET', 'SVC_AGENT_SERVICE_TOKEN'] as const;
 
 /**
- * In dev, secrets that are not set are generated once and kept in the data folder, so that every program of an installation
- * reads the same. In production the environment is returned as it is.
+ * In development, missing secrets are generated once and stored in the data folder, so that all programs of an installation use
+ * the same ones. In production the environment is returned unchanged.
  */
 export function withDevSecrets(source: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
   if (source['SVC_ENV'] !== 'dev') return { ...source };
@@ -17,24 +17,24 @@ export function withDevSecrets(source: Readonly<Record<string, string | undefine
   const directory = resolve(source['SVC_DATA_DIR'] || './data');
   const file = join(directory, FILE);
   if (!existsSync(file)) create(directory, file);
-  const kept = keptDevSecrets(directory);
-  return { SVC_KV: devKv(source), ...source, ...Object.fromEntries(missing.map((name) => [name, kept[name]])) };
+  const stored = storedDevSecrets(directory);
+  return { SVC_KV: devKv(source), ...source, ...Object.fromEntries(missing.map((name) => [name, stored[name]])) };
 }
 
 /**
- * A client may start a program in any folder and without an environment. Then it belongs to the dev installation whose data folder is in
- * the current folder, or else in the product's own.
+ * A client may start a program in any folder and without an environment. It then belongs to the development installation whose
+ * data folder is in the current folder, or else in the product's folder.
  */
 export function withDevInstallation(source: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
-  const is_told = ['SVC_ENV', 'SVC_ENCRYPTION_KEY', 'SVC_ENCRYPTION_KEY_FILE'].some((name) => source[name]);
-  if (is_told) return withDevSecrets(source);
+  const is_configured = ['SVC_ENV', 'SVC_ENCRYPTION_KEY', 'SVC_ENCRYPTION_KEY_FILE'].some((name) => source[name]);
+  if (is_configured) return withDevSecrets(source);
   const folders = source['SVC_DATA_DIR'] ? [source['SVC_DATA_DIR']] : ['./data', productFile('data')];
   const SVC_DATA_DIR = folders.map((folder) => resolve(folder)).find((folder) => existsSync(join(folder, FILE)));
   return withDevSecrets(SVC_DATA_DIR === undefined ? source : { ...source, SVC_ENV: 'dev', SVC_DATA_DIR });
 }
 
-/** What was generated for the installation of a data folder; empty when nothing was. */
-export function keptDevSecrets(directory: string): Readonly<Record<string, string>> {
+/** Returns the secrets that were generated in a data folder, or an empty object. */
+export function storedDevSecrets(directory: string): Readonly<Record<string, string>> {
   const file = join(directory, FILE);
   return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Record<string, string>) : {};
 }
@@ -42,10 +42,10 @@ export function keptDevSecrets(directory: string): Readonly<Record<string, strin
 const devKv = (source: Readonly<Record<string, string | undefined>>): string =>
   source['SVC_REDIS_URL'] || source['REDIS_URL'] || source['REDIS_PASSWORD'] ? 'redis' : 'memory';
 
-/** Two programs that start at once agree: the first link wins. */
+/** Creates the file atomically: if two programs start at once, the first link wins and both use its secrets. */
 function create(directory: string, file: string): void {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
-  // Programs in containers have the same process id.
+  // A random suffix, because process IDs are not unique across containers.
   const draft = `${file}.${randomBytes(4).toString('hex')}`;
   const secrets = Object.fromEntries(NAMES.map((name) => [name, randomBytes(32).toString('base64url')]));
   writeFileSync(draft, `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600 });

@@ -4,31 +4,31 @@ import { type Claims, type Identity, toIdentity } from '#core/query/identity.ts'
 import { isSameAudience } from './requested-address.ts';
 import { claimAt, type TokenRules, textsOf } from './token-checks.ts';
 
-/** What a token of another issuer must satisfy. */
+/** The checks for tokens of another issuer. */
 export const foreignRules = (
   { issuer, algorithms, audience, required_claims }: JwtIssuer,
   keyOf: (header: CompactJWSHeaderParameters) => Promise<CryptoKey | null> | CryptoKey | null,
 ): TokenRules => ({
   issuer,
   algorithms: algorithms.length === 0 ? ASYMMETRIC_ALGORITHMS : algorithms,
-  // Okta sends no type, Keycloak and Entra JWT.
+  // Okta sends no type, Keycloak and Entra send JWT.
   types: ['at+jwt', 'jwt', ''],
   keyOf,
   isAudience: (name) => isSameAudience(name, audience),
   required: required_claims,
 });
 
-/** Claims that name the client: RFC 9068, OpenID Connect Core section 2, Okta, Entra. */
+/** Claims for the client ID: RFC 9068, OpenID Connect Core section 2, Okta, Entra. */
 const CLIENT_CLAIMS = ['client_id', 'azp', 'cid', 'appid'];
-/** Where issuers put scopes: RFC 9068, Entra and Okta, Auth0. */
+/** Claims for scopes: RFC 9068, Entra and Okta, Auth0. */
 const SCOPE_CLAIMS = ['scope', 'scp', 'permissions'];
 
-/** Who calls, as a verified token of another issuer says. */
+/** Reads the caller from a verified token of another issuer. */
 export function foreignCaller(
   payload: JWTPayload,
   { scope_claim, groups_claim, name_claim }: JwtIssuer,
 ): { readonly claims: Claims; readonly identity: Identity; readonly scopes: readonly string[] } {
-  // It came as JSON.
+  // The payload was parsed from JSON.
   const claims = payload as Claims;
   const client = CLIENT_CLAIMS.map((name) => payload[name]).find((value) => typeof value === 'string');
   const scope_claims = scope_claim === null ? SCOPE_CLAIMS : [scope_claim];
@@ -44,11 +44,11 @@ export function foreignCaller(
   };
 }
 
-/** A group's name may hold spaces, so that a text is one group. */
+/** A group's name can contain spaces, so a string is a single group. */
 const groupsOf = (value: unknown): string[] =>
   (typeof value === 'string' ? [value] : textsOf(value)).filter((name) => name !== '');
 
-/** Entra leaves the groups out when there are too many, and says where to ask for them: nothing is known of them then. */
+/** Entra omits the groups claim if there are too many and links to an API instead. The groups are unknown then. */
 function isOverage({ _claim_names, hasgroups }: JWTPayload): boolean {
   const names = typeof _claim_names === 'object' && _claim_names !== null ? _claim_names : {};
   return 'groups' in names || hasgroups === true || hasgroups === 'true';

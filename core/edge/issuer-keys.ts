@@ -1,22 +1,22 @@
 import type { JWK } from 'jose';
 import { withoutEndSlashes } from './requested-address.ts';
 
-/** Who issues tokens, and where their keys are, if that is known. */
+/** An issuer of tokens with the URL of its keys, if known. */
 interface Issuer {
   readonly issuer: string;
   readonly jwks_url: string | null;
 }
 
-/** Follows no redirect. The text of an answer that is not 200 does not matter. */
+/** Fetches a document without following redirects. The text is ignored unless the status is 200. */
 export type GetDocument = (url: string) => Promise<{ readonly status: number; readonly text: string }>;
 
-/** In characters; whoever fetches a document reads no more of it. */
+/** Maximum characters of a fetched document. */
 export const DOCUMENT_LIMIT = 256 * 1024;
 const MOST_KEYS = 100;
 
 /**
- * The public keys of an issuer: from `jwks_url`, else from where its metadata says (RFC 8414 section 3, OpenID Connect Discovery).
- * Rejects with a sentence.
+ * Fetches the public keys of an issuer from `jwks_url`, or else from the `jwks_uri` in its metadata (RFC 8414 section 3, OpenID
+ * Connect Discovery). Rejects with a sentence for the user.
  */
 export async function readJwks({ issuer, jwks_url }: Issuer, get: GetDocument): Promise<JWK[]> {
   const url = jwks_url ?? (await discoverJwks(issuer, get));
@@ -33,7 +33,7 @@ async function discoverJwks(issuer: string, get: GetDocument): Promise<string> {
   for (const url of metadataUrls(issuer)) {
     try {
       const document = await readDocument(url, get);
-      // RFC 8414 section 3.3: anything else is somebody else's document.
+      // RFC 8414 section 3.3: a different issuer means the wrong document.
       if (document['issuer'] !== issuer) throw new Error('names another issuer');
       const jwks_uri = document['jwks_uri'];
       if (typeof jwks_uri !== 'string' || !URL.canParse(jwks_uri)) throw new Error('has no jwks_uri');
@@ -61,21 +61,21 @@ async function readDocument(url: string, get: GetDocument): Promise<Record<strin
   return document as Record<string, unknown>;
 }
 
-/** Symmetric keys have no place here, nor have keys for encryption. */
+/** Symmetric keys and encryption keys are ignored. */
 const isPublicKey = (key: unknown): key is JWK => {
   if (typeof key !== 'object' || key === null) return false;
   const { kty, use } = key as JWK;
   return (kty === 'RSA' || kty === 'EC' || kty === 'OKP') && (use === undefined || use === 'sig');
 };
 
-/** The key that a header names; null when there is none, or without a name several. */
+/** The key that a header names by `kid`. Null if there is none, or if several match a header without `kid`. */
 export function chooseKey(keys: readonly JWK[], kid: string | undefined, alg: string): JWK | null {
   const fitting = keys.filter((key) => fits(key, kid, alg));
   const [first] = fitting;
   return first === undefined || (kid === undefined && fitting.length > 1) ? null : first;
 }
 
-/** RFC 7517: what a key says of its use and algorithm holds. */
+/** RFC 7517: the `alg` of a key, if present, must match. */
 function fits(key: JWK, kid: string | undefined, alg: string): boolean {
   if (kid !== undefined && key.kid !== kid) return false;
   return (key.alg === undefined || key.alg === alg) && key.kty === KEY_TYPES[alg.slice(0, 2)];

@@ -1,31 +1,31 @@
 import { isToolsetName } from '#core/contract/definitions/toolsets.ts';
 
-/** Which part of what is deployed an address serves (contract section 16). */
+/** One of the addresses under `/mcp` and the part of the deployed configuration that it serves. */
 export interface Endpoint {
-  /** What stands after `/mcp`: empty, or beginning with a slash. One spelling for each endpoint. */
+  /** The path after `/mcp`: empty, or starting with a slash. Each endpoint has exactly one spelling. */
   readonly path: string;
-  /** Name of the toolset that it serves; null: no single one. */
+  /** Name of the toolset that it serves; null: not limited to one. */
   readonly toolset: string | null;
-  /** The tag of everything that it serves; null: whatever the tag. */
+  /** The tag that its definitions must have; null: any. */
   readonly tag: string | null;
-  /** It serves only what changes no data. */
+  /** Serves only definitions that change no data. */
   readonly read_only: boolean;
-  /** The candidate that it serves in the place of the live version; null: none. */
+  /** The candidate that it serves instead of the live version; null: none. */
   readonly candidate: string | null;
 }
 
-/** Where the transport of 2024-11-05 serves the same as `/mcp`. */
+/** Path of the HTTP+SSE transport of 2024-11-05, with the same content as `/mcp`. */
 export const SSE_PATH = '/sse';
 
-/** `/mcp`: everything that the caller may see. */
+/** `/mcp`: everything that the caller can see. */
 export const WHOLE: Endpoint = { path: '', toolset: null, tag: null, read_only: false, candidate: null };
 const READ_ONLY: Endpoint = { ...WHOLE, path: '/readonly', read_only: true };
 
 const TAG = '/tag/';
-/** As long as a tag may be. */
+/** Maximum length of a tag. */
 const TAG_LENGTH = 64;
 
-/** The endpoint of what stands after `/mcp` in a path, whether or not anything is deployed for it; null: it can be none. */
+/** The endpoint at a path after `/mcp`, deployed or not; null if the path is not valid. */
 export function endpointOf(rest: string): Endpoint | null {
   const path = rest.endsWith('/') ? rest.slice(0, -1) : rest;
   if (path === '') return WHOLE;
@@ -35,12 +35,12 @@ export function endpointOf(rest: string): Endpoint | null {
   return path.startsWith('/') && isToolsetName(name) ? { ...WHOLE, path, toolset: name } : null;
 }
 
-/** The same of an audience, as `Addresses.restOf` reads it; null: it names no endpoint of ours. */
+/** The endpoint path of an audience, from `Addresses.restOf`; null if it is not an endpoint of this installation. */
 export const audiencePath = (rest: string | null): string | null => (rest === null ? null : (endpointOf(rest)?.path ?? null));
 
 const CANDIDATE = '/candidate/';
 
-/** The endpoint of a candidate; null: the path names none. Credentials of other endpoints are never for it, nor its token for them. */
+/** The endpoint of a candidate; null for any other path. Its tokens are not valid at other endpoints, nor theirs here. */
 export function candidateAt(rest: string): Endpoint | null {
   const id = rest.startsWith(CANDIDATE) ? rest.slice(CANDIDATE.length) : '';
   return /^[\w-]{1,64}$/.test(id) ? { ...WHOLE, path: `${CANDIDATE}${id}`, candidate: id } : null;

@@ -1,28 +1,28 @@
-/** Header rules in front of every listener of ours: Host and Origin (contract section 0). */
+/** Rules for the Host and Origin headers of all listeners. */
 
 const IPV4 = /^\d{1,3}(?:\.\d{1,3}){3}$/;
 const LOOPBACK = /^(?:.+\.)?localhost\.?$/;
 const LOOPBACK_ADDRESS = /^(?:127(?:\.\d{1,3}){3}|\[(?:::|(?:0{1,4}:){7})0{0,3}1\])$/;
 
-/** A name of this machine, in the form of `hostName`. */
+/** Whether a name, as returned by `hostName`, is a loopback name. */
 export const isLoopbackName = (name: string): boolean => LOOPBACK.test(name) || LOOPBACK_ADDRESS.test(name);
 
-/** Name of a Host header without port, in lower case; brackets of IPv6 stay. Null when it is none. */
+/** The host name in a Host header without port, in lower case; IPv6 addresses stay in brackets. Null if it is not valid. */
 export function hostName(header: string): string | null {
   const [, name, port = '0'] = /^(\[[0-9a-f:.]+\]|[^:/?#@\s[\]]+)(?::(\d{1,5}))?$/i.exec(header.trim()) ?? [];
   return name === undefined || Number(port) > 65_535 ? null : name.toLowerCase();
 }
 
-/** Loopback names, IP literals and the allowed names: a name that an attacker points here by DNS is none of them. */
+/** Allows loopback names, IP literals and the names in `allowed`, so that DNS rebinding with an attacker's name fails. */
 export function isHostAllowed(header: string, allowed: ReadonlySet<string>): boolean {
   const name = hostName(header);
   return name !== null && (name.startsWith('[') || IPV4.test(name) || LOOPBACK.test(name) || allowed.has(name));
 }
 
-/** Hosts whose answer is remembered. */
+/** Maximum cached results. */
 const REMEMBERED = 100;
 
-/** The same for every request: a client names the same Host in all of them. */
+/** `isHostAllowed` with a cache, because a client sends the same Host in all its requests. */
 export function createHostCheck(names: () => ReadonlySet<string>): (header: string) => boolean {
   let allowed = names();
   const remembered = new Map<string, boolean>();
@@ -39,8 +39,8 @@ export function createHostCheck(names: () => ReadonlySet<string>): (header: stri
 }
 
 /**
- * The origin of a page that this very host served. @param is_https this request came over HTTPS: a page that came without it may
- * be anybody's between the two machines.
+ * Whether this host served the page. @param is_https whether the request came over HTTPS. A page loaded without it could come
+ * from anyone on the network.
  */
 export function isSameOrigin(origin: string, host: string, is_https: boolean): boolean {
   if (!URL.canParse(origin)) return false;
@@ -48,7 +48,7 @@ export function isSameOrigin(origin: string, host: string, is_https: boolean): b
   return page.host === host.toLowerCase() && (page.protocol === 'https:' || !is_https);
 }
 
-/** Why a page is refused, and what helps. @param isOurs whether a name is one that clients reach us by. */
+/** Why an origin is refused, and how to allow it. @param isOurs whether a name is one of this installation. */
 export function originRefusal(origin: string, isOurs: (name: string) => boolean): string {
   if (!URL.canParse(origin))
     return 'Requests of pages without an origin of their own, such as files and sandboxed frames, are not accepted.';
@@ -58,7 +58,10 @@ export function originRefusal(origin: string, isOurs: (name: string) => boolean)
 const PROXY_REPLACES_HOST =
   'A proxy handed this request on under another host name or scheme. Have it keep Host (Apache: ProxyPreserveHost On), or send X-Forwarded-Host and X-Forwarded-Proto, and list its address in SVC_TRUSTED_PROXIES.';
 
-/** Absent, the same host, or listed exactly. `null` and what is no URL are refused even with a wildcard. */
+/**
+ * Allows a missing origin, the same host, and listed origins (exact match). `null` and invalid URLs are refused even with a
+ * wildcard.
+ */
 export function isOriginAllowed(
   origin: string | null,
   host: string,

@@ -1,38 +1,37 @@
 import { hkdfSync } from 'node:crypto';
 import { jwtVerify, SignJWT } from 'jose';
-import { type Claims, type Identity, NO_CLAIMS, NO_IDENTITY } from '#core/query/identity.ts';
+import type { Claims, Identity } from '#core/query/identity.ts';
 
-/** Who calls from the playground: an administrator's session. */
+/** The administrator's session that calls from the playground. */
 export interface PlaygroundClaims {
   readonly session_id: string;
   readonly username: string;
-  /** Who the messages are sent as: the person, or whom the person chose to pretend to be. */
+  /** The caller of the messages: the person, or a caller that the person pretends to be. */
   readonly caller: PlaygroundCaller;
 }
 
 export interface PlaygroundCaller {
   readonly identity: Identity;
   readonly claims: Claims;
-  /** Names of the toolsets that it sees; null, or nothing as in an earlier release: everything. */
-  readonly toolsets?: readonly string[] | null | typeof BY_GROUPS;
+  /** Names of the toolsets that the caller sees; null: everything. */
+  readonly toolsets: readonly string[] | null | typeof BY_GROUPS;
 }
 
-/** The toolsets that a signed-in person in the groups of the identity has. */
+/** The toolsets that a signed-in person with the groups of this identity sees. */
 export const BY_GROUPS = 'by_groups';
 
-/** Before the signed part, so that a host knows it at sight. */
+/** Prefix by which hosts recognise these tokens. */
 export const PLAYGROUND_PREFIX = 'svc_playground_';
 const SCOPE = 'playground';
-const NO_CALLER = { identity: NO_IDENTITY, claims: NO_CLAIMS };
 const LIFETIME_MS = 15 * 60_000;
 const HEADER = { alg: 'HS256', typ: 'playground+jwt' } as const;
 
 const keyOf = (secret: string): Uint8Array => new Uint8Array(hkdfSync('sha256', secret, 'sluice', 'playground-token/1', 32));
 
 /**
- * A credential for one message of the playground. The server adds it to what a signed-in administrator sends, so no browser ever
- * holds it, and it ends with the session.
- * @param keys `SVC_ENCRYPTION_KEY`: the first one signs.
+ * Signs a token for one message of the playground. The server adds it to a signed-in administrator's request, so browsers never
+ * receive it. It ends with the session.
+ * @param keys `SVC_ENCRYPTION_KEY`; the first one signs.
  */
 export async function signPlaygroundToken(
   keys: readonly string[],
@@ -49,7 +48,7 @@ export async function signPlaygroundToken(
   return PLAYGROUND_PREFIX + signed;
 }
 
-/** @returns null for whatever is not such a token that is valid now; `ends` in ms. */
+/** @returns null unless the token is valid at `now`; `ends` in milliseconds since 1970. */
 export async function verifyPlaygroundToken(
   keys: readonly string[],
   token: string,
@@ -65,8 +64,8 @@ export async function verifyPlaygroundToken(
     }).catch(() => null);
     if (verified === null || verified.payload['scope'] !== SCOPE) continue;
     const { sub = '', exp = 0, username } = verified.payload;
-    // Our own server signed it. One of an earlier release says no caller.
-    const caller = (verified.payload['caller'] ?? NO_CALLER) as PlaygroundClaims['caller'];
+    // Trusted, because this server signed it.
+    const caller = verified.payload['caller'] as PlaygroundClaims['caller'];
     return { session_id: sub, username: String(username), caller, ends: exp * 1_000 };
   }
   return null;

@@ -1,9 +1,9 @@
 import { METRICS_TYPE } from '#core/lib/metrics/metrics-text.ts';
 import { isOurs, isSameSecret } from './service-token.ts';
 
-/** What stands between a program and its work, and what it does without meanwhile. Sentences for who runs it. */
+/** Why a program is not ready, and which features are unavailable. Sentences for the operator. */
 export interface Readiness {
-  /** Any of these: it is not ready. */
+  /** Any of these makes the program not ready. */
   readonly blocking: readonly string[];
   readonly degraded: readonly string[];
 }
@@ -13,7 +13,7 @@ export interface ProbeSecrets {
   readonly metrics_token: string | null;
 }
 
-/** Whether metrics and reasons may be read: with the token for them, or with that of our own programs. */
+/** Whether a request can read metrics and reasons: it needs the metrics token or this installation's service token. */
 export function mayReadMetrics({ headers }: Request, { service_token, metrics_token }: ProbeSecrets): boolean {
   const bearer = /^bearer +(\S+) *$/i.exec(headers.get('authorization') ?? '')?.[1];
   if (isOurs(headers, service_token)) return true;
@@ -22,10 +22,10 @@ export function mayReadMetrics({ headers }: Request, { service_token, metrics_to
 
 const NO_STORE = { 'cache-control': 'no-store' };
 
-/** The process answers; nothing else is looked at. */
+/** Checks only that the process answers. */
 export const answerLive = (): Response => Response.json({ status: 'live' }, { headers: NO_STORE });
 
-/** 503 says that no request should be sent here; only who may read metrics learns why. */
+/** Answers 503 if not ready. Only callers with access to metrics see the reasons. */
 export function answerReady({ blocking, degraded }: Readiness, with_reasons: boolean): Response {
   const ready = blocking.length === 0;
   const status = ready ? (with_reasons && degraded.length > 0 ? 'degraded' : 'ready') : 'not_ready';
@@ -38,7 +38,7 @@ export function answerReady({ blocking, degraded }: Readiness, with_reasons: boo
 export const answerMetrics = (text: string): Response =>
   new Response(text, { headers: { ...NO_STORE, 'content-type': METRICS_TYPE } });
 
-/** Answers `/livez`, `/readyz` and `/metrics`; null: the path is another. They need no snapshot and no credential of a caller. */
+/** Answers `/livez`, `/readyz` and `/metrics`, without a snapshot or a caller's credential. Returns null for other paths. */
 export type Probes = (path: string, request: Request) => Response | Promise<Response> | null;
 
 export interface ProbeOptions extends ProbeSecrets {

@@ -1,10 +1,10 @@
-/** Where clients that met a 401 and found no authorization server try to register themselves (RFC 7591). */
+/** Clients that get a 401 and find no authorization server try to register here (RFC 7591). */
 export const REGISTER_PATH = '/register';
 
 const DETAIL =
   'Clients cannot register here. Ask the administrator of this server for an access token, and send a token as Authorization: Bearer <token>.';
 
-/** Clients show the sentence to the person; of a plain 404 they would make a riddle. */
+/** Refuses with a sentence that clients show to the person; a plain 404 would explain nothing. */
 export const refuseRegistration = (): Response =>
   Response.json(
     { error: 'invalid_client_metadata', error_description: DETAIL },

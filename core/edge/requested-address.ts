@@ -2,56 +2,70 @@ import type { Network } from '#core/process/env/settings.ts';
 import { isTrusted } from './client-address.ts';
 import { hostName, isLoopbackName } from './origins.ts';
 
-/** The header in which our own front port says which origin its client asked for. */
+/** The header in which the front port forwards the origin that the client requested. */
 export const REQUESTED_ORIGIN = 'x-asked-origin';
 
-/** The addresses of one endpoint: the audiences of its tokens (RFC 8707), and what its metadata names (RFC 9728). */
+/** The addresses of one endpoint: the audiences of its tokens (RFC 8707) and the resource in its metadata (RFC 9728). */
 export interface Addresses {
-  /** The URL of the endpoint at an origin that a client asked for; at a name that is not ours, its public URL. @param alias instead of its path. */
+  /**
+   * The endpoint's URL at the origin that a client requested, or its public URL if the origin is unknown. @param alias replaces
+   * the path.
+   */
   at(origin: string | null, alias?: string): string;
-  /** Whether a text is one of them, or of what is below, but for slashes at its end. */
+  /** Whether a URL is an address of the endpoint or below it. Trailing slashes are ignored. */
   include(url: string): boolean;
-  /** What stands after the endpoint in such a text, empty for the endpoint itself; null: it is none of them. */
+  /** The path after the endpoint, empty for the endpoint itself; null if the URL is not an address of it. */
   restOf(url: string): string | null;
 }
 
 export interface AddressOptions {
-  /** Of the endpoint below each URL, such as `/mcp`. */
+  /** Path of the endpoint below each URL, such as `/mcp`. */
   readonly path: string;
   /** Other paths of the same endpoint. */
   readonly aliases?: readonly string[];
-  /** As clients see them; each may have a path. */
+  /** URLs that clients use; each can have a path. */
   readonly public_urls: readonly string[];
-  /** Further names that are ours; loopback names always are. An IP literal is not, unless it is listed: anyone may stand there. */
+  /**
+   * Other accepted host names, besides loopback names. IP literals must be listed, because an address can belong to any machine.
+   */
   readonly names: () => ReadonlySet<string>;
   /**
-   * Ports at which our programs are reached. Once the installation has an address on the network, a loopback name is ours at these
-   * alone, and a further name at these and at the port of its scheme: whoever listens at another one is somebody else.
+   * Ports of this installation. Once it has a public address, loopback names are accepted only with these ports, and other names
+   * with these or the scheme's default port: any other port belongs to another program.
    */
-  readonly own_ports: () => ReadonlySet<number>;
-  /** The authorization server, for want of a public URL; null: it is not known. */
+  readonly installation_ports: () => ReadonlySet<number>;
+  /** The authorization server, used if there is no public URL; null if unknown. */
   readonly issuer?: () => string | null;
-  /** The public URL, or for want of one the address on this machine. */
+  /** The public URL, or else the address on this machine. */
   readonly otherwise: () => string;
-  /** Whether there may be an endpoint below: what stands after the path, such as `/sales`. Absent: there is none. */
+  /** Whether the path after the endpoint, such as `/sales`, can be an endpoint. Absent: never. */
   readonly below?: (rest: string) => boolean;
 }
 
-/** In time linear in its length, which a pattern does not keep to. */
+/** A loop, because a regular expression would not run in linear time. */
 export function withoutEndSlashes(url: string): string {
   let end = url.length;
   while (url[end - 1] === '/') end--;
   return url.slice(0, end);
 }
 
-/** An address with a slash at its end names the same resource. */
+/** Compares audiences without trailing slashes. */
 export const isSameAudience = (a: unknown, b: string): boolean =>
   a === b || (typeof a === 'string' && /^https?:/.test(b) && withoutEndSlashes(a) === withoutEndSlashes(b));
 
 const USUAL_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };
 
 export function createAddresses(options: AddressOptions): Addresses {
-  const { path, aliases = [], public_urls, names, own_ports, issuer = () => null, otherwise, below = () => false } = options;
+  const {
+    path,
+    aliases = [],
+    public_urls,
+    names,
+    installation_ports,
+    issuer = () => null,
+    otherwise,
+    below = () => false,
+  } = options;
   const isPublic = (): boolean =>
     [...public_urls, otherwise(), issuer()].some((url) => url !== null && !isLoopbackName(hostName(new URL(url).host) ?? ''));
   const known = (origin: string): string | null => {
@@ -65,7 +79,7 @@ export function createAddresses(options: AddressOptions): Addresses {
     const is_loopback = isLoopbackName(name);
     if (!is_loopback && !names().has(name) && !names().has(name.replace(/^\[|\]$/g, ''))) return null;
     const is_usual = port === '' && !is_loopback;
-    if (isPublic() && !is_usual && !own_ports().has(Number(port || USUAL_PORTS[protocol]))) return null;
+    if (isPublic() && !is_usual && !installation_ports().has(Number(port || USUAL_PORTS[protocol]))) return null;
     return `${protocol}//${host}`;
   };
   const restOf = (url: string): string | null => {
@@ -85,20 +99,20 @@ export function createAddresses(options: AddressOptions): Addresses {
   };
 }
 
-/** What a proxy adds to a request that it hands on. */
+/** Headers that proxies add to forwarded requests. */
 const FORWARDED = ['x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host'];
 const PREFIX = /^(?:\/[\w.~-]+)+$/;
 
 /**
- * The host that a client asked for, as a Host header says it. Some proxies ask us by another name, such as Apache by that of this
- * machine, and say the client's own beside it: a trusted one is believed.
+ * The host that a client requested, from the Host header. Some proxies replace it (Apache sends this machine's name) and forward
+ * the client's in `X-Forwarded-Host`, which is accepted from trusted proxies.
  */
 export function requestedHost(headers: Headers, socket_address: string | null, trusted: readonly Network[]): string | null {
   const host = headers.get('host');
   const forwarded = firstOf(headers, 'x-forwarded-host');
   if (forwarded === null || !isProxied(socket_address, trusted)) return host;
   const name = hostName(forwarded);
-  // The same name comes with the port that the client asked for.
+  // If the names are equal, Host also has the port that the client requested.
   if (name === null || name === hostName(host ?? '')) return host;
   const port = firstOf(headers, 'x-forwarded-port') ?? '';
   const is_usual = port === String(USUAL_PORTS[`${forwardedProto(headers)}:`]);
@@ -106,9 +120,9 @@ export function requestedHost(headers: Headers, socket_address: string | null, t
 }
 
 /**
- * The origin that a client asked for, with the path in front of ours, as far as they are known: our front port says it, a trusted
- * proxy says the scheme, and its own name and path where it asks us by others.
- * @param is_ours the request comes from our front port.
+ * The origin that a client requested, with the path prefix, or null if unknown. The front port forwards it in a header. A trusted
+ * proxy forwards the scheme, and the host and path if it changes them. @param is_ours whether the request comes from the front
+ * port.
  */
 export function requestedOrigin(
   headers: Headers,
@@ -120,7 +134,7 @@ export function requestedOrigin(
   const host = requestedHost(headers, socket_address, trusted);
   if (host === null) return null;
   if (!isProxied(socket_address, trusted)) return `http://${host}`;
-  // Nobody behind a proxy asks for this machine: the proxy does, and does not say what its client asked for.
+  // The request has a loopback name because a proxy replaced the client's Host without forwarding it.
   const is_replaced = isLoopbackName(hostName(host) ?? '') && FORWARDED.some((name) => headers.has(name));
   if (is_replaced && !headers.has('x-forwarded-host')) return null;
   const prefix = withoutEndSlashes(firstOf(headers, 'x-forwarded-prefix') ?? '');
@@ -133,5 +147,5 @@ const isProxied = (socket_address: string | null, trusted: readonly Network[]): 
 const forwardedProto = (headers: Headers): 'http' | 'https' =>
   firstOf(headers, 'x-forwarded-proto')?.toLowerCase() === 'https' ? 'https' : 'http';
 
-/** What the outermost proxy of a chain says. */
+/** The value that the outermost proxy of a chain added. */
 const firstOf = (headers: Headers, name: string): string | null => headers.get(name)?.split(',', 1)[0]?.trim() ?? null;

@@ -1,14 +1,14 @@
 import { jwtVerify, SignJWT } from 'jose';
 
 export interface SessionClaims {
-  /** Id of the administrator and of the session's row. */
+  /** IDs of the administrator and of the session. */
   readonly sub: string;
   readonly sid: string;
 }
 
 const key = (secret: string): Uint8Array => new TextEncoder().encode(secret);
 
-/** A JWT HS256 `{sub, sid, iat, exp}` (contract section 2). Times in seconds. */
+/** Signs a session as a JWT (HS256) with `sub`, `sid`, `iat` and `exp` in seconds. */
 export function signSession(secret: string, claims: SessionClaims, now: Date, expires: Date): Promise<string> {
   return new SignJWT({ sid: claims.sid })
     .setProtectedHeader({ alg: 'HS256' })
@@ -18,7 +18,7 @@ export function signSession(secret: string, claims: SessionClaims, now: Date, ex
     .sign(key(secret));
 }
 
-/** @returns null for whatever is not a token of ours that is valid now. */
+/** @returns null unless the token is a session token of this installation that is valid at `now`. */
 export async function verifySession(secret: string, token: string, now: Date): Promise<SessionClaims | null> {
   try {
     const { payload } = await jwtVerify(token, key(secret), { algorithms: ['HS256'], currentDate: now });

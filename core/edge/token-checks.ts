@@ -1,20 +1,20 @@
 import { type CompactJWSHeaderParameters, compactVerify, decodeJwt, decodeProtectedHeader, type JWTPayload } from 'jose';
 import type { TOKEN_CHECKS } from '#core/contract/settings/token-check.ts';
 
-export type TokenCheck = (typeof TOKEN_CHECKS)[number];
+export type TokenCheck = keyof typeof TOKEN_CHECKS;
 
-/** What a token must satisfy. */
+/** The rules that a token must satisfy. */
 export interface TokenRules {
-  /** Exactly as in `iss`. */
+  /** Compared exactly with `iss`. */
   readonly issuer: string;
-  /** Asymmetric ones only: whoever verifies must not be able to sign. */
+  /** Asymmetric only, so that a program that verifies tokens cannot sign them. */
   readonly algorithms: readonly string[];
-  /** Accepted values of `typ`, in lower case and without `application/`; an empty text stands for a header without it. */
+  /** Accepted values of `typ`, in lower case and without `application/`; an empty string accepts a header without `typ`. */
   readonly types: readonly string[];
-  /** The key of this issuer that the header names; null when there is none. */
+  /** Returns the issuer's key for this header, or null. */
   readonly keyOf: (header: CompactJWSHeaderParameters) => Promise<CryptoKey | null> | CryptoKey | null;
   readonly isAudience: (audience: string) => boolean;
-  /** Claims that must be there, as a text or in a list, beside `sub`. */
+  /** Claims that are required besides `sub`, as a string or as an element of a list. */
   readonly required?: Readonly<Record<string, string>>;
 }
 
@@ -22,16 +22,16 @@ export type CheckedToken =
   | { readonly payload: JWTPayload; readonly header: CompactJWSHeaderParameters }
   | { readonly failed: TokenCheck; readonly reason: string };
 
-/** Longer ones are not looked at. */
+/** Maximum characters of a token. */
 const LONGEST = 16 * 1024;
-/** Clocks of the issuer and of this machine may differ by so much, in seconds. */
+/** Tolerated clock difference between the issuer and this machine, in seconds. */
 const SKEW_SECONDS = 60;
 const FORM = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 const JWT_TYPE = /^application\//;
-/** Claims that only ID tokens have (OpenID Connect Core, sections 2 and 3.3.2.11). */
+/** Claims that occur only in ID tokens (OpenID Connect Core, sections 2 and 3.3.2.11). */
 const OF_ID_TOKENS = ['nonce', 'at_hash', 'c_hash', 's_hash'];
 
-/** @param now in ms since 1970. */
+/** @param now in milliseconds since 1970. */
 export async function checkToken(token: string, rules: TokenRules, now: number): Promise<CheckedToken> {
   if (token.length > LONGEST) return failed('form', `The token is longer than ${LONGEST} characters.`);
   const read = readToken(token);
@@ -78,17 +78,17 @@ function checkClaims(payload: JWTPayload, rules: TokenRules, now: number): Check
   return wrong === undefined ? null : failed('claims', `The claim ${wrong} is not what is required.`);
 }
 
-/** The first required claim that the token does not have. */
+/** The first required claim that is missing or different. */
 export const wrongClaim = (payload: JWTPayload, { required = {} }: Pick<TokenRules, 'required'>): string | undefined =>
-  Object.entries(required).find(([name, wanted]) => !includesText(claimAt(payload, name), wanted))?.[0];
+  Object.entries(required).find(([name, expected]) => !includesText(claimAt(payload, name), expected))?.[0];
 
-/** `typ` of Keycloak, `token_use` of Cognito. */
+/** `typ` is used by Keycloak, `token_use` by Cognito. */
 function isOtherKind({ typ, token_use }: JWTPayload): boolean {
   if (typeof token_use === 'string' && token_use !== 'access') return true;
   return typeof typ === 'string' && /^(id|refresh|offline|logout)$/i.test(typ);
 }
 
-/** A claim by its name, which may be a URL, or by a path of names such as `realm_access.roles`. */
+/** Looks up a claim by its full name, which can be a URL, or by a path such as `realm_access.roles`. */
 export function claimAt(payload: Readonly<Record<string, unknown>>, path: string): unknown {
   if (Object.hasOwn(payload, path)) return payload[path];
   let value: unknown = payload;
@@ -99,16 +99,16 @@ export function claimAt(payload: Readonly<Record<string, unknown>>, path: string
   return value;
 }
 
-/** Texts of a list, or of a text that spaces separate (RFC 6749 section 3.3). */
+/** The strings of a list, or of a space-separated string (RFC 6749 section 3.3). */
 export function textsOf(value: unknown): string[] {
   if (typeof value === 'string') return value.split(' ').filter((text) => text !== '');
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
 }
 
-const includesText = (value: unknown, wanted: string): boolean =>
-  value === wanted || (typeof value === 'boolean' && String(value) === wanted) || textsOf(value).includes(wanted);
+const includesText = (value: unknown, expected: string): boolean =>
+  value === expected || (typeof value === 'boolean' && String(value) === expected) || textsOf(value).includes(expected);
 
-/** Nothing of it is proved yet, not even that a member has the type that it should have. */
+/** Decodes a token without verifying it, so types are checked here and no value can be trusted yet. */
 function readToken(token: string): { header: CompactJWSHeaderParameters; claims: JWTPayload } | null {
   if (!FORM.test(token)) return null;
   try {
@@ -128,14 +128,14 @@ async function verified(token: string, key: CryptoKey, algorithms: readonly stri
     await compactVerify(token, key, { algorithms: [...algorithms] });
     return decodeJwt(token);
   } catch {
-    // A key that does not fit the algorithm is no better than a wrong signature.
+    // A key that does not fit the algorithm counts as a wrong signature.
     return null;
   }
 }
 
 const failed = (check: TokenCheck, reason: string): CheckedToken => ({ failed: check, reason });
 
-/** Somebody else's word: short, in quotation marks, and without control characters. */
+/** Quotes a value from outside: shortened, and without control characters. */
 const shown = (value: unknown): string => {
   if (value === undefined) return '(none)';
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');

@@ -2,13 +2,13 @@ import { AppError, asFault } from '#core/errors.ts';
 import { isPlainText } from '#core/process/issues.ts';
 import { readForm } from './body.ts';
 
-/** What both token endpoints take and refuse (RFC 6749). */
+/** Client credentials, as both token endpoints accept them (RFC 6749). */
 export interface Login {
   readonly client_id: string;
   readonly client_secret: string;
 }
 
-/** Errors of RFC 6749 section 5.2, of section 4.1.2.1, and of RFC 8707 section 2. */
+/** Error codes of RFC 6749, sections 5.2 and 4.1.2.1, and of RFC 8707, section 2. */
 type OauthError =
   | 'invalid_request'
   | 'invalid_client'
@@ -19,7 +19,7 @@ type OauthError =
 
 export const NO_STORE = { 'cache-control': 'no-store', pragma: 'no-cache' };
 export const BASIC_CHALLENGE = { 'www-authenticate': 'Basic realm="sluice"' };
-/** Repeated parameters are a fault (section 3.2), but for `resource`. */
+/** Parameters that must not be repeated (RFC 6749, section 3.2). `resource` can be. */
 const ONCE = [
   'grant_type',
   'refresh_token',
@@ -39,7 +39,7 @@ export const refuseToken = (
   headers: Readonly<Record<string, string>> = {},
 ): Response => Response.json({ error, error_description: detail, detail }, { status, headers: { ...NO_STORE, ...headers } });
 
-/** The parameters of a request for a token; a Response is the refusal. */
+/** Reads the parameters of a token request, or returns the error response. */
 export async function readTokenForm(request: Request): Promise<URLSearchParams | Response> {
   if (request.method !== 'POST') return refuseToken(405, 'invalid_request', 'Use POST.', { allow: 'POST' });
   const form = await readForm(request).catch(asFault);
@@ -49,8 +49,9 @@ export async function readTokenForm(request: Request): Promise<URLSearchParams |
 }
 
 /**
- * Client id and secret from the header or the body, never from both (section 2.3.1); a Response is the refusal. In the header both
- * are form-encoded before Base64, which many clients forget: it has two readings, the one of the specification first.
+ * Reads client ID and secret from the header or the body, never from both (section 2.3.1), or returns the error response. In the
+ * header both must be form-encoded before Base64, which many clients omit: so there are two readings, first the one of the
+ * specification.
  */
 export function loginsOf(header: string | null, form: URLSearchParams): readonly Login[] | Response {
   const [id, secret] = [form.get('client_id'), form.get('client_secret')];

@@ -1,49 +1,49 @@
-import type { ConnectionType, DbType } from '#core/contract/definitions/connections.ts';
+import { type ConnectionType, DB_TYPE_CHOICES, type DbType } from '#core/contract/definitions/connections.ts';
 import type { SqlDialect } from '#core/lib/sql/dialect.ts';
 import { CLICKHOUSE } from './clickhouse/descriptor.ts';
 import { DUCKDB } from './duckdb/descriptor.ts';
 import { LIBSQL } from './libsql/descriptor.ts';
 import { MYSQL } from './mysql/descriptor.ts';
 import { POSTGRESQL } from './postgresql/descriptor.ts';
-import type { EngineDescriptor, EngineLabel, ConnectionDetails } from './shared/descriptor.ts';
+import type { EngineDescriptor, DatabaseKind, ConnectionDetails } from './shared/descriptor.ts';
 import type { ConnectionSettings } from './shared/connection-settings.ts';
 import type { DialPolicy, Source } from './shared/source.ts';
 import { SQLITE } from './sqlite/descriptor.ts';
 
-/** Every engine there is. A new one is its folder, its line here, and its kinds of database in the contract's `DbType`. */
+/** All engines. A new one needs a folder, a line here, and its kinds of database in the contract's `DbType`. */
 export const ENGINES: readonly EngineDescriptor[] = [POSTGRESQL, MYSQL, SQLITE, LIBSQL, DUCKDB, CLICKHOUSE];
 
 /** The kind of database that is a folder of files. */
-export const FOLDER_TYPE: DbType = DUCKDB.labels[0]!.db_type;
+export const FOLDER_TYPE: DbType = DUCKDB.kinds[0]!.db_type;
 
 interface EngineKind {
   readonly engine: EngineDescriptor;
-  readonly label: EngineLabel;
+  readonly kind: DatabaseKind;
 }
 
 const ENGINE_KINDS: ReadonlyMap<DbType, EngineKind> = new Map(
-  ENGINES.flatMap((engine) => engine.labels.map((label) => [label.db_type, { engine, label }] as const)),
+  ENGINES.flatMap((engine) => engine.kinds.map((kind) => [kind.db_type, { engine, kind }] as const)),
 );
 
-/** What is known of a kind of database. Every `DbType` of the contract has an engine, and a test says so. */
+/** A kind of database with its engine. A test checks that every `DbType` of the contract has an engine. */
 export function kindOf(db_type: DbType): EngineKind {
   const kind = ENGINE_KINDS.get(db_type);
   if (kind === undefined) throw new Error(`No engine serves ${db_type}.`);
   return kind;
 }
 
-/** The kind of database that a server is by its version; what does not show there is as it was chosen. */
+/** The kind of database that a server's version text shows. When the version does not show it, the chosen kind. */
 export function kindOfServer(chosen: DbType, server_version: string): DbType {
-  const { engine, label } = kindOf(chosen);
-  const shown = engine.labels.find(({ version }) => version?.test(server_version));
-  return (shown ?? (label.version === undefined ? label : engine.labels[0]))?.db_type ?? chosen;
+  const { engine, kind } = kindOf(chosen);
+  const shown = engine.kinds.find(({ version }) => version?.test(server_version));
+  return (shown ?? (kind.version === undefined ? kind : engine.kinds[0]))?.db_type ?? chosen;
 }
 
 const DIALECTS: ReadonlyMap<string, SqlDialect> = new Map(
   ENGINES.flatMap(({ dialect, dialects = [dialect] }) => dialects.map((one) => [one.name, one] as const)),
 );
 
-/** The grammar of a compiled statement, by the name that it keeps. */
+/** The grammar of a compiled statement, by the name that is stored with the statement. */
 export function dialectNamed(name: string): SqlDialect {
   const dialect = DIALECTS.get(name);
   if (dialect === undefined) throw new Error(`No engine reads statements of ${name}.`);
@@ -52,28 +52,28 @@ export function dialectNamed(name: string): SqlDialect {
 
 export const engineOf = (db_type: DbType): EngineDescriptor => kindOf(db_type).engine;
 
-/** What a person fills in for each kind of database: the table behind GET connections/types and the connection form. */
-export const CONNECTION_TYPES: readonly ConnectionType[] = [...ENGINE_KINDS.values()].map(({ engine, label }) => ({
-  db_type: label.db_type,
-  label: label.label,
-  default_port: label.default_port,
+/** The fields for each kind of database, for GET connections/types and the connection form. */
+export const CONNECTION_TYPES: readonly ConnectionType[] = [...ENGINE_KINDS.values()].map(({ engine, kind }) => ({
+  db_type: kind.db_type,
+  label: DB_TYPE_CHOICES[kind.db_type].label,
+  default_port: kind.default_port,
   required_fields: [...engine.required_fields],
   extra_fields: engine.extras.map(({ field }) => field),
-  session_values: engine.session?.kinds.includes(label.db_type) === true,
-  session_roles: engine.session?.kinds.includes(label.db_type) === true && engine.session.roles,
+  session_values: engine.session?.kinds.includes(kind.db_type) === true,
+  session_roles: engine.session?.kinds.includes(kind.db_type) === true && engine.session.roles,
   supported: true,
-  note: label.note,
+  note: kind.note,
 }));
 
-/** The port that a connection is dialled on where it names none: the usual one of its kind. Null: its address says it. */
+/** The port of a connection, or the default port of its kind. Null: the address contains it. */
 export const portOf = ({ db_type, port }: Pick<ConnectionDetails, 'db_type' | 'port'>): number | null =>
-  port ?? kindOf(db_type).label.default_port;
+  port ?? kindOf(db_type).kind.default_port;
 
-/** Opens no session yet. A driver is loaded with its first connection: some take 100 ms and tens of megabytes. */
+/** Opens no session yet. The driver is loaded with its first connection: some take 100 ms and tens of megabytes. */
 export async function openSource(settings: ConnectionSettings, policy: DialPolicy): Promise<Source> {
   return (await engineOf(settings.db_type).open())({ ...settings, port: portOf(settings) }, policy);
 }
 
-/** What can be said of a connection when it is saved: the file exists where files may be, the address is allowed. */
+/** Checks a connection when it is saved: the file exists in an allowed folder, the address is allowed. */
 export const checkTarget = (target: ConnectionDetails, policy: DialPolicy): Promise<void> =>
   engineOf(target.db_type).check({ ...target, port: portOf(target) }, policy);

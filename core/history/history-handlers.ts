@@ -35,28 +35,28 @@ export const historyHandlers: Pick<
       known === undefined
         ? { items: [], total: 0 }
         : await page(context, and(visibleTo(context), eq(history.entity_type, known), ofRecord(context, entity_id)), skip, limit);
-    // The server configuration exists without ever having been changed.
+    // The server configuration always exists, even if it was never changed.
     if (found.total === 0 && known !== 'server_config') throw new AppError('not_found', 'There is no history of this record.');
     return found;
   },
   'history.rollback': rollback,
 };
 
-/** Undefined: everything. */
+/** Undefined: everything is visible. */
 const visibleTo = ({ app, actor }: Context): SQL | undefined =>
   isAdministrator(actor) ? undefined : inArray(app.store.tables.history.entity_type, [...OF_DEFINITIONS]);
 
-/** An agent may name a record, also one that is deleted. */
+/** Agents may send the name of a record instead of its id, even of a deleted record. */
 function ofRecord({ app, by_name }: Context, entity_id: string): SQL | undefined {
   const { history } = app.store.tables;
   return or(eq(history.entity_id, entity_id), by_name ? eq(history.entity_name, entity_id) : undefined);
 }
 
-/** A row holds its record twice: the ids of a page are found in an index, and only its own rows are read. */
+/** A row contains its record twice. So the ids of a page are read from an index first, and then only the rows of this page. */
 async function page({ app }: Context, where: SQL | undefined, skip: number, limit: number) {
   const { db, tables } = app.store;
   const { history } = tables;
-  // Ids grow with time.
+  // Ids increase over time.
   const newest = desc(history.id);
   const ids = db.select({ id: history.id }).from(history).where(where).orderBy(newest).limit(limit).offset(skip);
   const [rows, total] = await Promise.all([

@@ -11,7 +11,7 @@ import { oauthAppRestore } from '#core/identity/oauth/clients/restore-apps.ts';
 import { providerRestore } from '#core/identity/providers/restore.ts';
 import { IN_WRITE_ORDER } from '#core/definitions/entity-services.ts';
 
-/** What functions of this room work with. */
+/** The app of functions about the history. */
 export type HistoryApp = WithSources & WithHosts & WithProviders & WithSnapshots;
 
 const settings: Restorable<HistoryApp> = {
@@ -30,10 +30,13 @@ const settings: Restorable<HistoryApp> = {
     values: { ...(await prepareEarlierSettings(context, earlier)) },
     compiled: null,
   }),
-  // Its entries are changes only.
+  // The history has no entry about the creation of the settings, so there is nothing to delete.
   removeAll: () => Promise.reject(new AppError('invalid', 'The server configuration cannot be deleted.')),
   read: async (context) => configHandlers['config.get'](context, {}),
 };
 
-/** Everything that a rollback restores, in the order of writing: without passwords, people need a provider. */
+/**
+ * All restorable records in the order of writing. Providers come before settings, because people without passwords need one to
+ * sign in.
+ */
 export const RESTORABLES: readonly Restorable<HistoryApp>[] = [...IN_WRITE_ORDER, providerRestore, oauthAppRestore, settings];

@@ -5,14 +5,14 @@ import { AppError } from '#core/errors.ts';
 import { type Input, operations, type Output } from '#core/contract/index.ts';
 import { leastRole } from '#core/contract/operation.ts';
 import type { Context } from '#core/context/context.ts';
-import { keepOwner } from '#core/identity/people-rules.ts';
+import { requireRemainingOwner } from '#core/identity/people-rules.ts';
 import { requireRole } from '#core/context/roles.ts';
 import { createSlices, runsOf } from '#core/lib/slices.ts';
 import { asBatch, type BatchContext, writeAll } from '#core/records/batch.ts';
-import { fewAtATime } from '#core/lib/few-at-a-time.ts';
+import { fewAtATime } from '#core/lib/slices.ts';
 import { recordBlocked } from '#core/records/blocked.ts';
 import { parkTaken } from '#core/records/parked-names.ts';
-import { AT_ONCE, checkVersion } from '#core/records/versioned.ts';
+import { ROWS_PER_STATEMENT, checkVersion } from '#core/records/versioned.ts';
 import { removeEmpty } from '#core/definitions/removal.ts';
 import { deletedBeside, type HistoryRow } from '#core/records/history.ts';
 import { openSecrets, shortEntry, toEntry } from '#core/records/history-entry.ts';
@@ -23,7 +23,7 @@ import type { StoredEntity } from '#core/store/entity-table.ts';
 import type { ConnectionRow } from '#core/sources/source-pool.ts';
 import { storeCompiled } from '#core/sources/statements.ts';
 
-/** One record on the way back: `earlier` is what it was before the entry, `now` what is stored; null: not there. */
+/** A record to restore: `earlier` is its state before the entry, `now` the stored one. Null: it did not exist. */
 interface RecordRestore {
   readonly kind: Restorable<HistoryApp>;
   readonly id: string;
@@ -32,7 +32,7 @@ interface RecordRestore {
   readonly now: StoredEntity | null;
 }
 
-/** Restores the state before an entry, through every check that a write passes (contract section 10). */
+/** Restores the state before an entry, with all checks of a write. */
 export async function rollback(
   context: Context<HistoryApp>,
   { history_id, dry_run, version }: Input<'history.rollback'>,
@@ -40,7 +40,7 @@ export async function rollback(
   const target = await readEntry(context, history_id);
   refuseOthers(target);
   const steps = await toSteps(context, await undoneWith(context, target));
-  // Whoever may not change the settings may not change them back either.
+  // Throws when the actor may not change the settings.
   if (context.actor !== null && steps.some(({ kind }) => kind.entity_type === 'server_config')) {
     requireRole(context.actor, leastRole(operations['config.update']));
   }
@@ -53,21 +53,23 @@ export async function rollback(
     const prepared = await prepareSteps(batched, steps);
     const write = (at_once: number) =>
       writeAll(batched, dry_run, async (inside, tx) => {
-        await keepOwner(inside, tx, () => applySteps(inside, tx, { steps, prepared, is_whole: isWhole(target), at_once }));
+        await requireRemainingOwner(inside, tx, () =>
+          applySteps(inside, tx, { steps, prepared, is_whole: isWhole(target), at_once }),
+        );
         const { history } = inside.app.store.tables;
         const entries = await tx.select().from(history).where(eq(history.batch_id, batched.batch.batch_id)).orderBy(history.id);
-        // Of an import whose record was deleted since, another one stands for all.
+        // If the record was deleted since the import, the first other entry is returned.
         const written = entries.find(({ entity_id }) => entity_id === target.entity_id) ?? entries[0];
         if (written === undefined) throw new AppError('internal', 'The rollback left no history.');
         const gone = main === undefined || main.earlier === null;
         const entry = toEntry(inside.app, written);
-        // A model reads the record once, as it is now.
+        // The response for a model contains the record once, in its present state.
         const shown = context.by_name === true ? { ...shortEntry(context.actor, entry), snapshot: null } : entry;
         const cascaded = await deletedBeside(inside, batched.batch.batch_id, new Set(steps.map(({ id }) => id)));
         return { entry: shown, entity: gone ? null : await main.kind.read(inside, main.id), cascaded, total: entries.length };
       });
-    // Where many are refused at once, the one that is at fault is found by writing them one by one.
-    const answer = await write(AT_ONCE).catch((error: unknown) => {
+    // When a statement with several records is refused, writing them one by one finds the faulty one.
+    const answer = await write(ROWS_PER_STATEMENT).catch((error: unknown) => {
       if (!(error instanceof AppError) || error.code === 'unavailable' || steps.length === 1) throw error;
       return write(1);
     });
@@ -98,10 +100,10 @@ function refuseOthers({ action, entity_type }: HistoryRow): void {
   }
 }
 
-/** Whether an entry stands for all of its batch, and its batch for nothing else. */
+/** Whether a rollback of the entry covers its whole batch. */
 const isWhole = ({ action }: HistoryRow): boolean => action === 'import' || action === 'rollback';
 
-/** Entries that go with this one: all of an import or a rollback; of a connection's deletion, what it owned. */
+/** The entries to roll back with this one: all of an import or a rollback, and everything that was deleted with a connection. */
 async function undoneWith({ app }: Context, target: HistoryRow): Promise<HistoryRow[]> {
   const { history } = app.store.tables;
   if (target.batch_id === null) return [target];
@@ -112,7 +114,7 @@ async function undoneWith({ app }: Context, target: HistoryRow): Promise<History
       .from(history)
       .where(and(batch, eq(history.action, target.action)))
       .orderBy(history.id);
-    // Of a record that was written twice, its first entry has the state before.
+    // When a record was written twice, its first entry has the state before the batch.
     const first = entries.toReversed().map((entry) => [`${entry.entity_type}/${entry.entity_id}`, entry] as const);
     return [...new Map(first).values()].toReversed();
   }
@@ -130,7 +132,7 @@ async function undoneWith({ app }: Context, target: HistoryRow): Promise<History
 async function toSteps(context: Context<HistoryApp>, entries: readonly HistoryRow[]): Promise<RecordRestore[]> {
   const turn = createSlices();
   const steps: RecordRestore[] = [];
-  for (const page of runsOf(entries, AT_ONCE, (a, b) => a.entity_type === b.entity_type)) {
+  for (const page of runsOf(entries, ROWS_PER_STATEMENT, (a, b) => a.entity_type === b.entity_type)) {
     const kind = RESTORABLES.find(({ entity_type }) => entity_type === page[0]?.entity_type);
     if (kind === undefined) throw new AppError('internal', `There is no noun for ${page[0]?.entity_type}.`);
     const ids = page.map(({ entity_id }) => entity_id);
@@ -145,7 +147,7 @@ async function toSteps(context: Context<HistoryApp>, entries: readonly HistoryRo
   return steps;
 }
 
-/** Checks every state that comes back, connections first: the others are checked against them. */
+/** Checks every state to restore, connections first, because their definitions are checked against them. */
 async function prepareSteps(
   context: BatchContext<HistoryApp>,
   steps: readonly RecordRestore[],
@@ -170,16 +172,16 @@ async function prepareSteps(
     prepared.set(id, checked);
     if (kind.entity_type !== 'connection') return;
     const version = (now ?? earlier).version + 1;
-    context.batch.connections.set(id, { ...earlier, ...checked.values, version } as unknown as ConnectionRow);
+    context.batch.connections.set(id, { ...earlier, ...checked.values, version } as ConnectionRow);
   };
   const connections = steps.filter(({ kind }) => kind.entity_type === 'connection');
-  await fewAtATime(connections, AT_ONCE, prepare);
+  await fewAtATime(connections, ROWS_PER_STATEMENT, prepare);
   const others = steps.filter((step) => !connections.includes(step));
-  await fewAtATime(others, AT_ONCE, prepare);
+  await fewAtATime(others, ROWS_PER_STATEMENT, prepare);
   return prepared;
 }
 
-/** A parent that is gone is no fault of the request: it is a conflict with what happened since. */
+/** A deleted parent is a conflict with a later change, not a fault of the request. */
 function parentConflict(error: unknown): unknown {
   const field = error instanceof AppError ? error.errors[0]?.field : undefined;
   if (field !== 'connection_id' && field !== 'owner.id') return error;
@@ -197,7 +199,7 @@ function named(error: unknown, kind: Restorable, name: string, verb = 'restored'
   return new AppError(error.code, `${prefix}${error.detail}`, { cause: error, errors: error.errors });
 }
 
-/** A name that another record has by now: here nobody can choose another one. */
+/** The error when another record has the name now. A restored record cannot get a different name. */
 function taken(error: unknown, { kind, name }: RecordRestore): AppError | null {
   const [fault] = error instanceof AppError && uniqueViolation(error.cause) !== null ? error.errors : [];
   if (fault === undefined) return null;
@@ -210,11 +212,13 @@ interface Applied {
   readonly steps: readonly RecordRestore[];
   readonly prepared: ReadonlyMap<string, CheckedRecord>;
   readonly is_whole: boolean;
-  /** How many are written or deleted together; a refusal of several names none of them. */
+  /** Records per statement. When a statement with several records is refused, the faulty one is unknown. */
   readonly at_once: number;
 }
 
-/** What goes leaves room for what comes back; what others refer to comes before and goes after them. */
+/**
+ * Deletions come first to free names and addresses. Connections are restored before their definitions, and deleted after them.
+ */
 async function applySteps(inside: Context<HistoryApp>, tx: Db, { steps, prepared, is_whole, at_once }: Applied): Promise<void> {
   const turn = createSlices();
   inside.batch?.progress.begin('write', steps.length);
@@ -243,7 +247,7 @@ async function applySteps(inside: Context<HistoryApp>, tx: Db, { steps, prepared
   const [tests, connections] = (['test', 'connection'] as const).map((type) =>
     leaving.filter(({ kind }) => kind.entity_type === type),
   ) as [RecordRestore[], RecordRestore[]];
-  // A definition takes its tests along: those that belonged to another one before go back to it first.
+  // Deleting a definition deletes its tests, so tests that belonged to another definition are moved back first.
   const left = new Set(leaving.map(({ id }) => id));
   const moving = returning.filter(({ now }) => left.has(String(now?.['owner_id'])));
   await parkTaken(
@@ -292,7 +296,7 @@ async function remove(inside: Context<HistoryApp>, tx: Db, steps: readonly Recor
     checkVersion(kind.entity_type, stored, now?.version);
   }
   if (!is_whole || kind.entity_type !== 'connection') return void (await kind.removeAll(inside, tx, ids));
-  // What others added to it since is theirs.
+  // Definitions that others added to the connection since must not be deleted.
   for (const { id, name } of steps) {
     const stored = current.get(id) as StoredEntity;
     await removeEmpty(inside, { kind: ENTITY_SERVICES.connection, index: null, id, name, stored }).catch((error: unknown) => {

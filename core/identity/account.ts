@@ -7,17 +7,17 @@ import type { Context } from '#core/context/context.ts';
 import type { Role } from '#core/contract/identity/roles.ts';
 import { verifyPassword } from '#core/identity/passwords.ts';
 import { recordHistory } from '#core/records/history.ts';
-import { writeAlone } from '#core/store/journal.ts';
+import { lockEntityWrites } from '#core/store/journal.ts';
 import { openSession, revokeSessions } from './sessions.ts';
 
 export type PersonRow = Schema['people']['$inferSelect'];
 
-/** Where the TOTP secret of an account belongs: the associated data of its ciphertext, as the first edition wrote it. */
-export const totpPlace = (person_id: string): string => `admin/${person_id}/totp_secret`;
+/** The associated data of an encrypted TOTP secret, which binds it to its account. */
+export const totpPath = (person_id: string): string => `admin/${person_id}/totp_secret`;
 
 export const NO_INVITATION = { invite_digest: null, invite_expires_at: null, invited_by: null } as const;
 
-/** A row of somebody who has no password yet. @param now ISO 8601. */
+/** A row for a person without a password. @param now ISO 8601. */
 export const newPerson = (id: string, username: string, role: Role, now: string): PersonRow => ({
   id,
   slot: null,
@@ -39,7 +39,7 @@ export const newPerson = (id: string, username: string, role: Role, now: string)
   updated_at: now,
 });
 
-/** Whether a person has a password or signs in elsewhere; an invitation makes it so. */
+/** Whether a person can sign in, with a password or through an identity provider. Invited people cannot yet. */
 export const canSignIn = ({ password_hash, sign_in }: PersonRow): boolean => password_hash !== null || sign_in === 'oidc';
 
 export async function currentPerson({ app, actor }: Context): Promise<PersonRow> {
@@ -58,7 +58,7 @@ export async function personByName({ app }: Context, username: string): Promise<
   return rows[0] ?? null;
 }
 
-/** Refuses at `field` when the password is not that of the account. */
+/** Throws an error at `field` when the password is not the one of the account. */
 export async function requirePassword(person: PersonRow, password: string, field: string): Promise<void> {
   if (await verifyPassword(password, person.password_hash)) return;
   const message = `${field} is wrong.`;
@@ -67,14 +67,14 @@ export async function requirePassword(person: PersonRow, password: string, field
 
 export interface AccountChange {
   readonly set: Partial<Omit<PersonRow, 'id' | 'slot'>>;
-  /** What history keeps: no secret, no hash. */
+  /** Fields for the history, without secrets and hashes. */
   readonly before: Record<string, unknown>;
   readonly after: Record<string, unknown>;
 }
 
 /**
- * The one way to change name, password or second factor: history, end of every session and of every sign-in that is half
- * done, all in one transaction; the caller's own session begins anew.
+ * Changes the name, password or second factor of an account. One transaction records the history, ends all sessions and
+ * unfinished sign-ins, and starts a new session for the caller.
  */
 export async function changeAccount(
   context: Context,
@@ -84,11 +84,11 @@ export async function changeAccount(
   const { app, actor } = context;
   const { people, sessions } = app.store.tables;
   const { token, ...result } = await app.store.write(async (tx) => {
-    await writeAlone(app.store, tx);
+    await lockEntityWrites(app.store, tx);
     const { set, before, after } = await work(tx);
     const [stored] = await tx.select().from(people).where(eq(people.id, id));
     if (stored === undefined) throw new AppError('unauthenticated', 'This account no longer exists. Sign in again.');
-    // The password that was checked, or asked for, may be that of before.
+    // The password may have changed since it was checked.
     if (stored.password_hash !== password_hash) {
       throw new AppError('conflict', 'The password of this account was changed in the meantime. Try again.');
     }
@@ -96,7 +96,7 @@ export async function changeAccount(
     await tx.update(people).set(change).where(eq(people.id, id));
     const person = { ...stored, ...change };
     await recordPerson(tx, context, person, before, after);
-    await endHalfDone(app, tx, id);
+    await deletePendingSignIns(app, tx, id);
     const sessions_ended = await revokeSessions(app, tx, eq(sessions.person_id, id));
     const mine = actor?.id === id && actor.session_id !== undefined;
     return { person, sessions_ended, token: mine ? await openSession(context, tx, id) : null };
@@ -105,14 +105,14 @@ export async function changeAccount(
   return result;
 }
 
-/** Ends sign-ins that wait for a second factor, and accounts at providers that are about to be linked. */
-export async function endHalfDone({ store }: Platform, tx: Db, person_id: string): Promise<void> {
+/** Deletes sign-ins that wait for a second factor, and unfinished links with accounts at providers. */
+export async function deletePendingSignIns({ store }: Platform, tx: Db, person_id: string): Promise<void> {
   const { pending_logins, provider_sign_ins } = store.tables;
   await tx.delete(pending_logins).where(eq(pending_logins.person_id, person_id));
   await tx.delete(provider_sign_ins).where(eq(provider_sign_ins.person_id, person_id));
 }
 
-/** Notes in the history what became of an account. */
+/** Records a change of an account in the history. */
 export const recordPerson = (
   tx: Db,
   context: Context,
@@ -122,11 +122,11 @@ export const recordPerson = (
 ): Promise<void> => recordHistory(tx, context, { entity_type: 'admin', entity_id: id, entity_name: username, before, after });
 
 /**
- * Refuses a sign-in whose account has changed since its password was checked, which takes its time. Until the transaction ends
- * nobody changes the account.
+ * Refuses a sign-in whose account changed while its password was checked, which is slow. The account is locked until the
+ * transaction ends.
  */
 export async function refuseChanged({ app }: Context, tx: Db, checked: PersonRow): Promise<void> {
-  await writeAlone(app.store, tx);
+  await lockEntityWrites(app.store, tx);
   const { people } = app.store.tables;
   const [stored] = await tx.select().from(people).where(eq(people.id, checked.id));
   const same = stored?.password_hash === checked.password_hash && stored.totp_enabled === checked.totp_enabled;
@@ -134,9 +134,9 @@ export async function refuseChanged({ app }: Context, tx: Db, checked: PersonRow
   throw new AppError('unauthenticated', 'This account was changed while you signed in. Sign in again.');
 }
 
-/** The TOTP secret sealed again, when an older key sealed it. */
+/** The TOTP secret, encrypted again when an older key encrypted it. */
 function renewed({ app: { keyring } }: Context, { id, totp_secret }: PersonRow): Pick<AccountChange['set'], 'totp_secret'> {
   if (totp_secret === null || !keyring.stale(totp_secret.$sealed)) return {};
-  const place = totpPlace(id);
-  return { totp_secret: { $sealed: keyring.seal(keyring.open(totp_secret.$sealed, place), place) } };
+  const path = totpPath(id);
+  return { totp_secret: { $sealed: keyring.seal(keyring.open(totp_secret.$sealed, path), path) } };
 }

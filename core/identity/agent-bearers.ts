@@ -1,6 +1,6 @@
 import type { Platform } from '#core/platform/platform.ts';
 import { eq } from 'drizzle-orm';
-import { countMinute } from '#core/cluster/count-in.ts';
+import { countMinute } from '#core/cluster/kv.ts';
 import { AppError } from '#core/errors.ts';
 import type { Actor } from '#core/context/context.ts';
 import { agentPerson, looksLikeAccessToken } from './oauth/bearer.ts';
@@ -8,13 +8,13 @@ import { digestOf } from '#core/lib/random-token.ts';
 import { readSettings } from '#core/settings/settings.ts';
 import { noteUse } from './sessions.ts';
 
-/** Whoever came with a bearer token. */
+/** The identity behind a bearer token. */
 export interface Bearer {
   readonly actor: Actor;
   readonly token_prefix: string;
 }
 
-/** Stored uses are behind by no more than this. */
+/** Minimum interval between two writes of the last use. */
 const SEEN_EVERY_MS = 15_000;
 const MINUTE_MS = 60_000;
 
@@ -22,9 +22,10 @@ const refused = () =>
   new AppError('unauthenticated', 'The bearer token is not valid: it was revoked, has expired or was never issued.');
 
 /**
- * The identity behind `svc_…` or `svc_at_…`, found by the digest of the token, or behind the access token of a signed-in person. Being asked is a use: it keeps what idles out alive.
- * Throws `unauthenticated` for every token that does not count, without saying why.
- * @param through_agent our own agent endpoint asks, which shows its service token.
+ * The identity behind `svc_…` or `svc_at_…`, found by the digest of the token, or behind the access token of a signed-in person.
+ * The lookup counts as a use, which restarts the idle timeout.
+ * Throws `unauthenticated` for every invalid token, without the reason.
+ * @param through_agent the request came through the agent endpoint, which sends its service token.
  */
 export async function authenticateBearer(
   app: Platform,
@@ -39,7 +40,7 @@ export async function authenticateBearer(
   return token.startsWith('svc_at_') ? ofClient(app, token, ip) : ofToken(app, token, ip);
 }
 
-/** A token is for the resource that its person agreed to, and no other one accepts it (RFC 8707). */
+/** A token is valid only for the resource that its person consented to (RFC 8707). */
 const FOR_AGENT_ENDPOINT =
   'This access token is for the agent endpoint, /agent-mcp, and opens no REST address. Use a token of an agent or the secret of an OAuth client for REST.';
 
@@ -91,7 +92,7 @@ async function ofClient(app: Platform, token: string, ip: string | null): Promis
 const isStale = (last_used_at: string | null, now: Date): boolean =>
   last_used_at === null || now.getTime() - Date.parse(last_used_at) >= SEEN_EVERY_MS;
 
-/** The idle time slides with every use of any token of the family. */
+/** Each use of any token of the family restarts the idle timeout. */
 export const isFamilyLive = (
   family: { readonly revoked: boolean; readonly last_used_at: string },
   client: { readonly revoked: boolean; readonly idle_timeout_minutes: number },
@@ -99,7 +100,7 @@ export const isFamilyLive = (
 ): boolean =>
   !family.revoked && !client.revoked && Date.parse(family.last_used_at) + client.idle_timeout_minutes * MINUTE_MS > now.getTime();
 
-/** Counts calls of a token; throws `rate_limited` beyond `agent_rate_limit` a minute. */
+/** Counts calls of a token. Throws `rate_limited` beyond `agent_rate_limit` per minute. */
 export async function countCalls(app: Platform, { actor }: Bearer, calls: number): Promise<void> {
   if (calls === 0) return;
   const [{ settings }, { count, retry_after }] = await Promise.all([
@@ -114,7 +115,7 @@ export async function countCalls(app: Platform, { actor }: Bearer, calls: number
   );
 }
 
-/** Throws `forbidden` while the administrator keeps agents out. */
+/** Throws `forbidden` when the setting `agent_enabled` is off. */
 export async function requireAgents(app: Platform): Promise<void> {
   if ((await readSettings(app)).settings.agent_enabled) return;
   throw new AppError(

@@ -7,8 +7,8 @@ import type { Handlers } from '#core/context/context.ts';
 import { createCredentials } from './credentials.ts';
 import { digestOf, randomToken, shownPrefix } from '#core/lib/random-token.ts';
 
-/** Ended credentials stay in the lists for so long. */
-const KEPT_MS = 30 * 24 * 3_600_000;
+/** How long lists show credentials that have ended. */
+const RETENTION_MS = 30 * 24 * 3_600_000;
 
 const tokens = createCredentials({
   table: 'agent_tokens',
@@ -72,16 +72,16 @@ const unused = <Scope>(app: Platform, name: string, scopes: readonly Scope[]) =>
   created_at: app.clock().toISOString(),
 });
 
-/** Forgets credentials that ended long ago. */
+/** Deletes credentials that ended longer ago than `RETENTION_MS`. */
 export async function forgetCredentials(app: Platform, tx: Db): Promise<void> {
   const { agent_tokens, agent_clients } = app.store.tables;
-  const before = new Date(app.clock().getTime() - KEPT_MS).toISOString();
+  const before = new Date(app.clock().getTime() - RETENTION_MS).toISOString();
   await tx.delete(agent_tokens).where(lt(agent_tokens.expires_at, before));
   const last_used = sql`coalesce(${agent_clients.last_used_at}, ${agent_clients.created_at})`;
   await tx.delete(agent_clients).where(and(eq(agent_clients.revoked, true), lt(last_used, before)));
 }
 
-/** Ends every token that a client got. */
+/** Deletes all tokens of a client. */
 async function deleteFamilies(app: Platform, tx: Db, client_row: string): Promise<void> {
   const { agent_families, agent_grants } = app.store.tables;
   const families = tx.select({ id: agent_families.id }).from(agent_families).where(eq(agent_families.client_row, client_row));

@@ -6,9 +6,8 @@ import type { Schema } from '#core/store/schema.ts';
 import { isFamilyLive } from './agent-bearers.ts';
 import { digestOf, randomToken, shownPrefix } from '#core/lib/random-token.ts';
 
-/** Contract section 12. */
 const ACCESS_MS = 3_600_000;
-/** Longer than any idle time: what was used before is dead. */
+/** Longer than the longest idle timeout, so families that were last used before have expired. */
 const FORGET_MS = 25 * 3_600_000;
 
 export interface TokenRequest {
@@ -17,11 +16,11 @@ export interface TokenRequest {
   readonly scope?: string | undefined;
   readonly client_id?: string | undefined;
   readonly client_secret?: string | undefined;
-  /** The client showed itself in the header Authorization. */
+  /** The client authenticated with the header Authorization. */
   readonly basic?: boolean;
 }
 
-/** An answer of the token endpoint: RFC 6749 sections 5.1 and 5.2, with our sentence beside. */
+/** A response of the token endpoint: RFC 6749 sections 5.1 and 5.2. */
 export interface TokenAnswer {
   readonly status: 200 | 400 | 401;
   readonly body: Readonly<Record<string, unknown>>;
@@ -41,7 +40,10 @@ const BAD_SCOPE = refuse(
   'scope contains a value that this client does not have. The scopes are read, write, deploy and propose.',
 );
 
-/** The grants client_credentials and refresh_token. Nothing of a refused request is kept, but the end of a stolen family. */
+/**
+ * Handles the grants client_credentials and refresh_token. A refused request stores nothing, except that a reused token revokes
+ * its family.
+ */
 export async function grantTokens(app: Platform, request: TokenRequest, ip: string | null): Promise<TokenAnswer> {
   const { grant_type } = request;
   if (grant_type === undefined || grant_type === '') return refuse('invalid_request', 'grant_type is missing.');
@@ -74,7 +76,7 @@ async function byCredentials(app: Platform, request: TokenRequest, ip: string | 
   });
 }
 
-/** The secret has 238 bits, so comparing digests tells nothing. */
+/** The secret has 238 random bits, so the timing of comparing digests reveals nothing useful. */
 async function findClient(app: Platform, client_id: string, client_secret: string): Promise<ClientRow | null> {
   const { agent_clients } = app.store.tables;
   const [row] = await app.store.db.select().from(agent_clients).where(eq(agent_clients.client_id, client_id));
@@ -96,7 +98,7 @@ async function byRefresh(app: Platform, request: TokenRequest): Promise<TokenAns
       .where(eq(grants.digest, digest));
     if (found === undefined || found.grant.kind !== 'refresh') return BAD_REFRESH;
     const { family, client } = found;
-    // A client that shows itself must be the one that the token was given to.
+    // If client credentials are sent, they must be those of the client that received the token.
     const shown = client_id !== undefined || client_secret !== undefined;
     const fits =
       client_id === client.client_id && (client_secret === undefined || digestOf(client_secret) === client.secret_digest);
@@ -110,7 +112,7 @@ async function byRefresh(app: Platform, request: TokenRequest): Promise<TokenAns
       .where(and(eq(grants.digest, digest), eq(grants.spent, false)))
       .returning({ digest: grants.digest });
     if (spent.length === 0) {
-      // Somebody has a copy: nobody keeps the family (RFC 9700, section 4.14.2).
+      // The token was used twice, so somebody has a copy. Revokes the whole family (RFC 9700, section 4.14.2).
       await tx.update(families).set({ revoked: true }).where(eq(families.id, family.id));
       return BAD_REFRESH;
     }
@@ -120,10 +122,10 @@ async function byRefresh(app: Platform, request: TokenRequest): Promise<TokenAns
   });
 }
 
-/** What is asked for within what there is; everything when nothing is asked for. Null: it asks for more. */
-function narrow(had: readonly Scope[], asked: string | undefined): Scope[] | null {
-  if (asked === undefined || asked.trim() === '') return [...had];
-  const names = asked.trim().split(/ +/);
+/** The requested scopes, or all granted ones when none is requested. Null when a requested scope was not granted. */
+function narrow(had: readonly Scope[], requested: string | undefined): Scope[] | null {
+  if (requested === undefined || requested.trim() === '') return [...had];
+  const names = requested.trim().split(/ +/);
   return names.every((name) => had.some((scope) => scope === name)) ? had.filter((scope) => names.includes(scope)) : null;
 }
 

@@ -1,36 +1,36 @@
 import { desc, eq } from 'drizzle-orm';
-import { countIn } from '#core/cluster/count-in.ts';
+import { countIn } from '#core/cluster/kv.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context } from '#core/context/context.ts';
-import { networkOf } from '#core/edge/network.ts';
+import { networkOf } from '#core/edge/client-address.ts';
 import { PRODUCT_NAME } from '#core/process/version.ts';
 import { personByName } from './account.ts';
 import { noteAttempt } from './oauth/attempts.ts';
 import { emitLater } from '#core/records/events.ts';
 
 const WINDOW_MS = 15 * 60_000;
-/** Sign-ins that are looked through for an address that signed in before. */
+/** How many recent sign-ins are searched for the address of the caller. */
 const LOOKED_AT = 1_000;
 
 export interface SignInAttempt {
-  /** Takes the attempt back: it was no failure. */
+  /** Does not count the attempt as a failure after all. */
   forgive(): Promise<void>;
 }
 
 interface Limit {
   readonly key: string;
   readonly most: number;
-  /** Asked when the limit is reached: who is exempt goes on. */
+  /** Called when the limit is reached. True: the attempt is allowed anyway. */
   readonly exempt?: () => Promise<boolean>;
 }
 
 /**
- * Failures within 15 minutes, of passwords and second factors together: 20 of one address, 5 of an account from one address, 50
- * of an account. Counted before anything is looked at, so parallel guesses count too. The address comes first: one that has
- * used up its attempts adds no further counters, whatever names it tries.
+ * Limits failures of passwords and second factors within 15 minutes: 20 per address, 5 per account and address, 50 per account.
+ * An attempt counts before it is checked, so that parallel guesses count too. The address is counted first: beyond its limit it
+ * adds no counters for the names it tries.
  *
- * The 50 protect the account from many addresses at once, and must not lock its owner out: a live session and an address that
- * signed in before are exempt. A session has 50 of its own.
+ * The limit of 50 protects the account against many addresses at once, but must not lock its owner out. A live session, which
+ * has a limit of 50 itself, and an address that signed in before are exempt.
  */
 export async function countAttempt(context: Context, username: string): Promise<SignInAttempt> {
   const { app, ip, actor } = context;
@@ -48,7 +48,7 @@ export async function countAttempt(context: Context, username: string): Promise<
     const { count, retry_after } = await countIn(app, key, WINDOW_MS);
     if (count <= most || (await exempt?.()) === true) continue;
     for (const earlier of limits.slice(0, index + 1)) await app.kv.increment(earlier.key, WINDOW_MS, -1);
-    // What was typed as a name may be a password.
+    // The username is omitted because people may type their password there.
     emitLater(app, 'login_locked', { limit: key.split(':')[1], address: ip, retry_after }, { key, within_ms: WINDOW_MS });
     throw new AppError('rate_limited', `Too many failed attempts. Wait ${Math.ceil(retry_after / 60)} minutes, then try again.`, {
       retry_after,
@@ -62,8 +62,8 @@ export async function countAttempt(context: Context, username: string): Promise<
 }
 
 /**
- * Notes why a password or a second factor was refused, among the sign-ins of clients: whoever looks for why people cannot come in
- * looks there. A name that nobody has is left out: it may be a password.
+ * Records why a password or a second factor was refused among the sign-in attempts. An unknown username is omitted, because it
+ * may be a password.
  */
 export async function noteRefusal<T>(context: Context, username: string, work: () => Promise<T>): Promise<T> {
   try {
@@ -79,7 +79,7 @@ export async function noteRefusal<T>(context: Context, username: string, work: (
   }
 }
 
-/** Whether somebody signed in to this account from this network before. */
+/** Whether a person signed in to this account from this network before. */
 async function signedInFrom({ app }: Context, username: string, network: string): Promise<boolean> {
   const { people, sessions } = app.store.tables;
   const rows = await app.store.db

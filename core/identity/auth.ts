@@ -22,9 +22,9 @@ import { isLive, openSession, revokeSessions } from './sessions.ts';
 import { askSecondFactor } from './two-factor.ts';
 
 type Elsewhere = 'auth.accept_invite' | 'auth.accept_invite_through' | 'auth.identities' | 'auth.unlink_identity';
-type Own = Exclude<Extract<keyof Handlers, `auth.${string}`>, Elsewhere>;
+type Operations = Exclude<Extract<keyof Handlers, `auth.${string}`>, Elsewhere>;
 
-export const authHandlers: Pick<Handlers<WithSources & WithPasswordWork>, Own> = {
+export const authHandlers: Pick<Handlers<WithSources & WithPasswordWork>, Operations> = {
   'auth.status': async ({ app, actor }) => {
     const people = await app.store.db.select({ id: app.store.tables.people.id }).from(app.store.tables.people).limit(1);
     const [providers, { settings }] = await Promise.all([offeredProviders(app), readSettings(app)]);
@@ -62,7 +62,7 @@ export const authHandlers: Pick<Handlers<WithSources & WithPasswordWork>, Own> =
     const attempt = await countAttempt(context, person.username);
     await requirePassword(person, current_password, 'current_password');
     await attempt.forgive();
-    // Nothing new ends no session.
+    // An unchanged account ends no sessions.
     if ((username === undefined || username === person.username) && password === undefined) return toAccount(person);
     const set = {
       ...(username === undefined ? {} : { username }),
@@ -118,13 +118,13 @@ async function checkPassword(context: Context, username: string, password: strin
   return person;
 }
 
-/** Refuses a sign-in with a password where everybody signs in through an identity provider. */
+/** Throws `forbidden` when sign-in with a password is turned off. */
 export async function requirePasswords({ app }: Context): Promise<void> {
   if ((await readSettings(app)).settings.password_sign_in) return;
   throw new AppError('forbidden', 'Signing in with a password is turned off here. Sign in through an identity provider.');
 }
 
-/** Creates the first account; a unique row decides, so two calls at once cannot both win. */
+/** Creates the first account. A unique row makes one of two concurrent calls fail. */
 export async function createOwner(
   context: Context<WithSources & WithPasswordWork>,
   username: string,
@@ -149,7 +149,7 @@ export async function createOwner(
   });
 }
 
-/** Opens a session for somebody whose password was checked. */
+/** Opens a session for a person whose password was verified. */
 export async function signIn(context: Context, person: PersonRow): Promise<void> {
   const token = await context.app.store.write(async (tx) => {
     await refuseChanged(context, tx, person);

@@ -13,24 +13,24 @@ type Row<Name extends Table> = Schema[Name]['$inferSelect'];
 export interface CredentialKind<Name extends Table, Shown> {
   readonly table: Name;
   readonly entity_type: 'agent_token' | 'oauth_client' | 'mcp_token';
-  /** As a sentence names it, with its article. */
+  /** The name of the credential in sentences, with its article. */
   readonly label: string;
-  /** Leaves out digests and secrets. */
+  /** Omits digests and secrets. */
   readonly show: (row: Row<Name>) => Shown;
 }
 
-/** What goes with a change, in its transaction. */
+/** Additional work in the transaction of a change. */
 type Also = (tx: Db) => Promise<void>;
 const nothing: Also = async () => undefined;
 
-/** How every credential is listed, stored and revoked, with its entry in the history. */
+/** Lists, stores and revokes credentials of one type, with entries in the history. */
 export function createCredentials<Name extends Table, Shown extends Record<string, unknown>>({
   table: name,
   entity_type,
   label,
   show,
 }: CredentialKind<Name, Shown>) {
-  // What is read here, every one of these tables has; the row's own type is restored where it leaves.
+  // All of these tables have the columns that are read here. The results have the type of the actual table.
   const tableOf = ({ store }: Platform): Schema['agent_tokens'] => store.tables[name] as Schema['agent_tokens'];
   const find = async (tx: Db, table: Schema['agent_tokens'], id: string): Promise<Row<Name>> => {
     const [row] = (await tx.select().from(table).where(eq(table.id, id))) as Row<Name>[];
@@ -58,7 +58,7 @@ export function createCredentials<Name extends Table, Shown extends Record<strin
       });
       return show(row);
     },
-    /** Revoking twice is no fault. @param more columns that change too. */
+    /** Revoking twice is allowed. @param more columns that change too. */
     async revoke(context: Context, id: string, also = nothing, more: Partial<Row<Name>> = {}): Promise<void> {
       const table = tableOf(context.app);
       await context.app.store.write(async (tx) => {

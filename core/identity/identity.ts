@@ -8,7 +8,7 @@ export type WithIdentity = WithProviders & WithDecisions & WithDocuments & WithP
 
 export type IdentityOptions = WithPasswordWork & Pick<WithDocuments, 'fetch_document'>;
 
-/** What is kept of identity providers, decisions and client documents in memory. */
+/** Creates the in-memory state of identity providers, decisions and client documents. */
 export const createIdentity = (
   { policy, waits }: Pick<Platform, 'policy' | 'waits'>,
   { password_work, fetch_document }: IdentityOptions,

@@ -15,13 +15,12 @@ import { refuseOwner, refuseSelf, refuseTakenName, writePeople } from './people-
 import { digestOf, randomToken } from '#core/lib/random-token.ts';
 import { askSecondFactor, removeFactor } from './two-factor.ts';
 
-/** Contract section 14. */
 const INVITED_MS = 72 * 3_600_000;
 
-type Own = 'people.invite' | 'people.reset_2fa' | 'people.end_sessions' | 'auth.accept_invite';
+type Operations = 'people.invite' | 'people.reset_2fa' | 'people.end_sessions' | 'auth.accept_invite';
 
-/** How people get in, and how others help them or put them out. */
-export const invitationHandlers: Pick<Handlers<WithSources & WithHosts & WithPasswordWork>, Own> = {
+/** Handlers that invite people, accept invitations, and reset or end their sign-ins. */
+export const invitationHandlers: Pick<Handlers<WithSources & WithHosts & WithPasswordWork>, Operations> = {
   'people.invite': async (context, { id }) => {
     const { app, actor } = context;
     const { people } = app.store.tables;
@@ -43,7 +42,7 @@ export const invitationHandlers: Pick<Handlers<WithSources & WithHosts & WithPas
       await recordPerson(tx, context, person, {}, { invite_expires_at: expires_at });
       return person.username;
     });
-    // After the # it is in no log and no Referer header.
+    // The fragment of an address appears in no log and no Referer header.
     return { invite_url: `${await uiUrl(app)}/invite?name=${encodeURIComponent(username)}#${token}`, expires_at };
   },
   'people.reset_2fa': async (context, { id }) => {
@@ -78,7 +77,7 @@ export const invitationHandlers: Pick<Handlers<WithSources & WithHosts & WithPas
     const password_hash = await hashPassword(password, app.password_work);
     const actor = { type: 'admin', id: invited.id, name: username ?? invited.username, scopes: [] } as const;
     const { person } = await changeAccount({ ...context, actor }, invited, async (tx) => {
-      // Of two who come with the same link, the second finds none.
+      // When two requests use the same link, the second finds no invitation.
       const stored = await invitedBy(context, tx, digestOf(token));
       if (username !== undefined) await refuseTakenName(app, tx, stored.id, username);
       return {
@@ -99,8 +98,8 @@ export const invitationHandlers: Pick<Handlers<WithSources & WithHosts & WithPas
 };
 
 /**
- * The person whose open invitation this is. A wrong, a used and an old one are told nothing apart, nor one of somebody who could not
- * make it now.
+ * The person with this open invitation. Throws the same error for wrong, used and expired invitations, and when its creator could
+ * not invite this person now.
  */
 export async function invitedBy({ app }: Context, tx: Db, digest: string): Promise<PersonRow> {
   const { people } = app.store.tables;
@@ -111,7 +110,7 @@ export async function invitedBy({ app }: Context, tx: Db, digest: string): Promi
   return row;
 }
 
-/** Whether the person who invited this one is still an administrator, or for an owner an owner. */
+/** Whether the person who sent the invitation is still an administrator, or an owner if the invited person is one. */
 async function couldInvite(tx: Db, people: Schema['people'], { invited_by, role }: PersonRow): Promise<boolean> {
   if (invited_by === null) return true;
   const [by] = await tx.select({ role: people.role, enabled: people.enabled }).from(people).where(eq(people.id, invited_by));

@@ -6,7 +6,7 @@ import { afterCommit } from '#core/platform/after-commit.ts';
 import { checkVersion } from '#core/records/versioned.ts';
 import { AppError } from '#core/errors.ts';
 import { recordHistory } from '#core/records/history.ts';
-import { writeAlone } from '#core/store/journal.ts';
+import { lockEntityWrites } from '#core/store/journal.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
 import type { McpToken } from '#core/contract/identity/mcp-tokens.ts';
 import { refuseUnknownToolsets } from '#core/context/toolset-names.ts';
@@ -14,7 +14,7 @@ import type { Claims } from '#core/query/identity.ts';
 import type { Db } from '#core/store/store.ts';
 import type { Schema } from '#core/store/schema.ts';
 import type { HostEvent, LiveToken } from '#core/contract/deploy/control.ts';
-import { raiseRevision, readRevision } from '#core/hosts/list-revisions.ts';
+import { raiseRevision, readRevision } from '#core/hosts/confirmed-lists.ts';
 import { listName, CONFIRM_TIMEOUT_MS } from '#core/hosts/confirmed-lists.ts';
 import type { Context, Handlers } from '#core/context/context.ts';
 import { runEvery } from '#core/platform/run-every.ts';
@@ -83,7 +83,7 @@ export const mcpTokenHandlers: Pick<
   },
 };
 
-/** @param expected the version that the change was made on; undefined: whichever is stored. Revoked ones stay as they are. */
+/** @param expected the version that the change is based on; undefined skips the check. Revoked tokens cannot change. */
 async function changeToken(
   context: Context,
   tx: Db,
@@ -93,14 +93,14 @@ async function changeToken(
 ): Promise<McpToken> {
   const { app } = context;
   const { mcp_tokens: table } = app.store.tables;
-  await writeAlone(app.store, tx);
+  await lockEntityWrites(app.store, tx);
   const [row] = await tx.select().from(table).where(eq(table.id, id));
   if (row === undefined) throw new AppError('not_found', 'There is no access token with this id.');
   if (row.revoked) throw new AppError('conflict', 'This access token is revoked and cannot be changed.');
   checkVersion('mcp_token', row, expected, 'access token');
   await refuseUnknownToolsets(context, change.toolsets ?? null, row.toolsets, tx);
   const before = toToken(row);
-  // A change that changes nothing is no version and leaves no history.
+  // An update without changes creates no version and no history entry.
   if (canonical(toToken({ ...row, ...change })) === canonical(before)) return before;
   const after = { ...row, ...change, version: row.version + 1 };
   await tx.update(table).set(after).where(eq(table.id, id));
@@ -110,10 +110,10 @@ async function changeToken(
   return toToken(after);
 }
 
-/** The list that hosts check bearers against (contract section 8): digests and sealed hashes. */
+/** The list that hosts check bearer tokens against: digests and encrypted hashes. */
 export async function tokensEvent(app: Platform): Promise<HostEvent> {
   const { mcp_tokens } = app.store.tables;
-  // First: what is read after it is no older.
+  // The revision is read first, so that the list is at least as new as its revision.
   const list = listName('tokens', await readRevision(app, 'tokens'));
   const rows = await app.store.db.select().from(mcp_tokens).orderBy(mcp_tokens.id);
   return {
@@ -122,21 +122,24 @@ export async function tokensEvent(app: Platform): Promise<HostEvent> {
   };
 }
 
-/** Every connected host hears the list as it is now. One after the other, so that an older list never comes last. */
-export const publishTokens = (app: Platform & WithHosts): Promise<void> =>
-  app.token_lock(async () => app.hosts.publish(await tokensEvent(app)));
+/** Sends the current list to every connected host. Sends run one after the other, so that an older list never arrives last. */
+const publishTokens = (app: Platform & WithHosts): Promise<void> =>
+  app.hosts.sendList(async () => app.hosts.publish(await tokensEvent(app)));
 
-/** The hosts of every server. What the API has answered holds on all that say what they take. */
+/** Sends the list to the hosts of all servers. A response of the API means that all hosts that confirm lists have it. */
 async function pushTokens(app: Platform & WithHosts): Promise<void> {
   await afterCommit(app, 'telling hosts of access tokens', async () => {
     const list = listName('tokens', await readRevision(app, 'tokens'));
-    await app.hosts.told(list, CONFIRM_TIMEOUT_MS, () => Promise.all([publishTokens(app), signal(app, 'tokens')]));
+    await app.hosts.sendAndConfirm(list, CONFIRM_TIMEOUT_MS, () => Promise.all([publishTokens(app), signal(app, 'tokens')]));
   });
 }
 
 const FOLLOW_MS = 500;
 
-/** Hands on to the hosts of this server what another server changed, or what they could not be told. @returns a function that ends it. */
+/**
+ * Sends changes of other servers, and changes that could not be sent before, to the hosts of this server. @returns a function
+ * that stops it.
+ */
 export function followTokens(app: Platform & WithHosts): () => void {
   let known = 0;
   const look = async () => {
@@ -148,12 +151,15 @@ export function followTokens(app: Platform & WithHosts): () => void {
   return runEvery(app, { every_ms: FOLLOW_MS, what: 'reading the access tokens', work: look, wake: 'tokens' });
 }
 
-/** Well within the shortest idle time, a minute. */
+/** Well below the shortest idle timeout, one minute. */
 const TELL_MS = 15_000;
 
-/** Idle time counts over all hosts: each hears of the uses that others reported. @returns a function that ends it. */
+/**
+ * The idle timeout applies across all hosts, so each host receives the uses that others reported. @returns a function that stops
+ * it.
+ */
 export function pushTokenUses(app: Platform & WithHosts, every_ms = TELL_MS): () => void {
-  let told = '[]';
+  let sent = '[]';
   const tell = async (): Promise<void> => {
     const { mcp_tokens } = app.store.tables;
     const { id, last_used_at } = mcp_tokens;
@@ -163,9 +169,9 @@ export function pushTokenUses(app: Platform & WithHosts, every_ms = TELL_MS): ()
       .where(and(isNotNull(mcp_tokens.idle_timeout_minutes), isNotNull(last_used_at), eq(mcp_tokens.revoked, false)))
       .orderBy(id);
     const now = JSON.stringify(uses);
-    if (now === told) return;
+    if (now === sent) return;
     await publishTokens(app);
-    told = now;
+    sent = now;
   };
   return runEvery(app, { every_ms, what: 'sending the use of access tokens', work: tell });
 }

@@ -5,11 +5,11 @@ import { MOST_PEOPLE } from '#core/contract/identity/people.ts';
 import type { Role } from '#core/contract/identity/roles.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import type { Actor, Context } from '#core/context/context.ts';
-import { writeAlone } from '#core/store/journal.ts';
+import { lockEntityWrites } from '#core/store/journal.ts';
 import type { Db } from '#core/store/store.ts';
 import { readSettings } from '#core/settings/settings.ts';
 import type { PersonRow } from './account.ts';
-import { noteEnded } from './oauth/ended.ts';
+import { recordEndedGrants } from './oauth/ended.ts';
 import { pushIdentity } from './oauth/published.ts';
 import { roleOf } from '#core/context/roles.ts';
 
@@ -17,30 +17,29 @@ export async function writePeople<T>(app: Platform & WithHosts, work: (tx: Db, e
   let ended = false;
   const result = await app.store.write(async (tx) => {
     const endAccess: EndAccess = async (sub) => {
-      await noteEnded(app, tx, { sub });
+      await recordEndedGrants(app, tx, { sub });
       ended = true;
     };
-    return keepOwner({ app }, tx, () => work(tx, endAccess));
+    return requireRemainingOwner({ app }, tx, () => work(tx, endAccess));
   });
   if (ended) await pushIdentity(app);
   return result;
 }
 
-/** Access tokens that MCP clients hold of a person count no more; every connected host hears it after the commit. */
+/** Invalidates the access tokens of a person in MCP clients. Every connected host receives the change after the commit. */
 export type EndAccess = (person_id: string) => Promise<void>;
 
 /**
- * Whoever leaves the installation without an enabled owner who can sign in is refused, whatever the change was, and nothing of it
- * stays. Such changes take turns, so that what is checked holds when it is stored: call it before anything locks a row.
- * Of several changes within one, only the last state counts.
+ * Rolls a change back when it leaves no enabled owner who can sign in. Such changes run one at a time, so that the check is still
+ * valid at the commit: call it before anything locks a row. In a batch, only the final state is checked.
  */
-export async function keepOwner<T>(
+export async function requireRemainingOwner<T>(
   { app, batch }: Pick<Context<Platform>, 'app' | 'batch'>,
   tx: Db,
   work: () => Promise<T>,
 ): Promise<T> {
   if (batch?.cache.keeps_owner === true) return work();
-  await writeAlone(app.store, tx);
+  await lockEntityWrites(app.store, tx);
   const before = await ownersWhoCanSignIn(app, tx);
   if (batch !== undefined) batch.cache.keeps_owner = true;
   const result = await work().finally(() => batch !== undefined && (batch.cache.keeps_owner = false));
@@ -51,8 +50,8 @@ export async function keepOwner<T>(
 }
 
 /**
- * Enabled owners with a password, unless passwords are turned off, or with an account at an enabled identity provider: their ids,
- * and the issuers that they can sign in through. A provider that lacks its secret lets nobody in.
+ * Ids of enabled owners who can sign in, with a password (unless password sign-in is off) or through an enabled identity
+ * provider, and the issuers that they can use. A provider whose secret is missing does not count.
  */
 export async function ownersWhoCanSignIn(
   app: Platform,
@@ -80,13 +79,15 @@ export async function ownersWhoCanSignIn(
   ];
 }
 
-/** Owners are made, changed and removed by owners alone. */
+/** Only owners can add, change and remove owners. */
 export function refuseOwner(actor: Actor | null, ...roles: readonly (Role | undefined)[]): void {
   if (!roles.includes('owner') || (actor !== null && roleOf(actor) === 'owner')) return;
   throw new AppError('role_required', 'Only an owner can create, change or remove an owner.');
 }
 
-/** @param what is done to somebody else only: a session alone must not be enough to take over its own account for good. */
+/**
+ * Refuses to change the caller's account, because a stolen session must not be enough to take it over. @param what the sentence.
+ */
 export function refuseSelf(actor: Actor | null, { id }: Pick<PersonRow, 'id'>, what: string): void {
   if (actor?.id === id) throw new AppError('conflict', what);
 }
@@ -94,19 +95,19 @@ export function refuseSelf(actor: Actor | null, { id }: Pick<PersonRow, 'id'>, w
 const LONGEST_NAME = 255;
 const folded = (name: string): string => name.normalize('NFKC').toLowerCase();
 
-/** Refuses a name that another person has, in whatever case: two people who look the same in the history are one to its reader. */
+/** Refuses a name that another person has, ignoring case, because readers of the history could not tell the two apart. */
 export async function refuseTakenName(app: Platform, tx: Db, id: string, username: string): Promise<void> {
   if ((await takenNames(app, tx, id)).has(folded(username))) {
     throw invalidField('username', 'Another person already has this username. Choose another one.', 'conflict');
   }
 }
 
-/** The name that is wanted, with a number behind it where somebody else has it. */
-export async function freeName(app: Platform, tx: Db, id: string, wanted: string): Promise<string> {
+/** The requested name, with a number appended when it is taken. */
+export async function freeName(app: Platform, tx: Db, id: string, requested: string): Promise<string> {
   const taken = await takenNames(app, tx, id);
   for (let number = 1; ; number++) {
     const suffix = number === 1 ? '' : `-${number}`;
-    const name = `${wanted.slice(0, LONGEST_NAME - suffix.length)}${suffix}`;
+    const name = `${requested.slice(0, LONGEST_NAME - suffix.length)}${suffix}`;
     if (!taken.has(folded(name))) return name;
   }
 }

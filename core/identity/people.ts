@@ -10,16 +10,16 @@ import { canonical } from '#snapshots/format/canonical.ts';
 import { readPage } from '#core/store/pages.ts';
 import { bestFirst, foundIn } from '#core/store/search.ts';
 import { unlinkInvited } from './providers/identities.ts';
-import { canSignIn, endHalfDone, newPerson, NO_INVITATION, type PersonRow, recordPerson } from './account.ts';
+import { canSignIn, deletePendingSignIns, newPerson, NO_INVITATION, type PersonRow, recordPerson } from './account.ts';
 import { refuseOwner, refuseSelf, refuseTakenName, refuseTooMany, writePeople } from './people-rules.ts';
 import { revokeSessions } from './sessions.ts';
 
-type Own = 'people.list' | 'people.create' | 'people.get' | 'people.update' | 'people.delete';
+type Operations = 'people.list' | 'people.create' | 'people.get' | 'people.update' | 'people.delete';
 
-/** What an access token says of a person: when it changes, the token is no longer true. */
+/** Fields that access tokens contain. When one changes, the tokens of the person end. */
 const CLAIMED = ['role', 'groups', 'enabled', 'email', 'display_name'] as const;
 
-export const peopleHandlers: Pick<Handlers<WithSources & WithHosts>, Own> = {
+export const peopleHandlers: Pick<Handlers<WithSources & WithHosts>, Operations> = {
   'people.list': async ({ app }, { skip, limit, search, role, enabled, group }) => {
     const { db, tables } = app.store;
     const { people } = tables;
@@ -27,7 +27,7 @@ export const peopleHandlers: Pick<Handlers<WithSources & WithHosts>, Own> = {
     const where = and(
       role === undefined ? undefined : eq(people.role, role),
       enabled === undefined ? undefined : eq(people.enabled, enabled),
-      // Groups are JSON text, so a group stands there in quotes.
+      // Groups are stored as JSON text, so each name is in quotes.
       group === undefined ? undefined : sql`replace(${people.groups}, ${JSON.stringify(group)}, '') <> ${people.groups}`,
       foundIn(searched, search),
     );
@@ -56,9 +56,9 @@ export const peopleHandlers: Pick<Handlers<WithSources & WithHosts>, Own> = {
       const before = await personById(context, tx, id);
       refuseOwner(actor, before.role, draft.role);
       checkVersion('admin', before, version, 'person');
-      // A change that changes nothing is no version and leaves no history.
+      // An update without changes creates no version and no history entry.
       if (Object.keys(given).length === 0) return toPerson(before);
-      // The link of an open invitation may be with somebody who could not invite an owner.
+      // The link of an open invitation may have been sent by a person who may not invite an owner.
       const raised = draft.role === 'owner' && before.role !== 'owner';
       const uninvited = raised ? NO_INVITATION : {};
       const change = { ...given, ...uninvited, version: before.version + 1, updated_at: app.clock().toISOString() };
@@ -101,20 +101,20 @@ export async function personById({ app }: Context, tx: Db, id: string): Promise<
   return row;
 }
 
-/** Ends every session and every sign-in that is half done. @returns how many sessions ended. */
+/** Ends every session and every unfinished sign-in. @returns how many sessions ended. */
 export async function signOut({ app }: Context, tx: Db, id: string): Promise<number> {
-  await endHalfDone(app, tx, id);
+  await deletePendingSignIns(app, tx, id);
   return revokeSessions(app, tx, eq(app.store.tables.sessions.person_id, id));
 }
 
-/** A person without what only signing in needs. */
+/** A person without the columns that are only used to sign in. */
 export function toPerson(row: PersonRow): Person {
   const { slot: _, password_hash: _hash, totp_secret: _secret, totp_last_step: _step, ...rest } = row;
   const { invite_digest: _digest, invited_by: _by, ...shown } = rest;
   return { ...shown, can_sign_in: canSignIn(row) };
 }
 
-/** One entry in the history; being seen is no change. */
+/** Writes one history entry. The time of the last visit is not part of it. */
 export function recordPersonChange(tx: Db, context: Context, before: PersonRow | null, after: PersonRow | null): Promise<void> {
   const recorded = (row: PersonRow | null) => {
     if (row === null) return null;

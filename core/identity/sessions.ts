@@ -6,7 +6,7 @@ import type { Schema } from '#core/store/schema.ts';
 import type { Actor, Context } from '#core/context/context.ts';
 import { signSession, verifySession } from '#core/edge/session-token.ts';
 
-/** Contract section 2: 24 h from sign-in, 8 h without a request. */
+/** A session ends 24 h after sign-in, or after 8 h without a request. */
 export const SESSION_MS = 24 * 3_600_000;
 const IDLE_MS = 8 * 3_600_000;
 const SEEN_EVERY_MS = 60_000;
@@ -35,7 +35,7 @@ export async function openSession({ app, ip, user_agent }: Context, tx: Db, pers
   return signSession(app.env.SVC_JWT_SECRET, { sub: person_id, sid: id }, now, expires);
 }
 
-/** The person behind a session token as they are now; null when the token, its session or the account is not valid any more. */
+/** The current actor of a session token. Null when the token, its session or the account is not valid any more. */
 export async function authenticate(app: Platform, token: string): Promise<Actor | null> {
   const now = app.clock();
   const claims = await verifySession(app.env.SVC_JWT_SECRET, token, now);
@@ -59,14 +59,14 @@ export async function authenticate(app: Platform, token: string): Promise<Actor 
   return { type: 'admin', id: claims.sub, name: username, scopes: ['read', 'write', 'deploy'], role, session_id: claims.sid };
 }
 
-/** Stores that a credential was used. A disk that is full keeps nobody out who is let in. */
+/** Records the use of a credential. A failure, such as a full disk, does not refuse the request. */
 export async function noteUse(app: Platform, work: (tx: Db) => Promise<void>): Promise<void> {
   await app.store.write(work).catch((error: unknown) => {
     app.log.warning('the use of a credential was not stored', { reason: reasonOf(error) });
   });
 }
 
-/** Whether the session that somebody came with still holds, and their role is the same; asking is no use of it. */
+/** Whether the session of an actor is still valid, with the same role. The check does not count as use. */
 export async function isSessionLive(app: Platform, { session_id, role }: Actor): Promise<boolean> {
   const { sessions, people } = app.store.tables;
   const [found] = await app.store.db
@@ -80,7 +80,7 @@ export async function isSessionLive(app: Platform, { session_id, role }: Actor):
 export const isLive = (row: SessionRow, now: Date): boolean =>
   row.revoked_at === null && Date.parse(row.expires_at) > now.getTime() && Date.parse(row.last_seen_at) + IDLE_MS > now.getTime();
 
-/** @returns how many sessions that were not revoked yet ended. */
+/** @returns how many valid sessions were revoked. */
 export async function revokeSessions(app: Platform, tx: Db, where: SQL | undefined): Promise<number> {
   const { sessions } = app.store.tables;
   const ended = await tx

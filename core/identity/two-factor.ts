@@ -6,13 +6,13 @@ import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/context/context.ts';
 import { newRecoveryCode, newTotpSecret, otpauthUri, qrSvg, RECOVERY_CODES, recoveryHash, stepOf } from '#core/lib/totp.ts';
 import { PRODUCT_NAME } from '#core/process/version.ts';
-import { changeAccount, currentPerson, type PersonRow, refuseChanged, requirePassword, totpPlace } from './account.ts';
+import { changeAccount, currentPerson, type PersonRow, refuseChanged, requirePassword, totpPath } from './account.ts';
 import { countAttempt, noteRefusal } from './attempts.ts';
 import { openSession } from './sessions.ts';
 
-/** A session that signed in longer ago proves nothing about who sits there now. */
+/** An older session does not prove that the same person is still at the computer. */
 const RECENT_MS = 600_000;
-/** Contract section 2: a sign-in waits 300 s for its second factor and ends with a success or the fifth failure. */
+/** A sign-in waits 300 s for its second factor and ends with a success or the fifth failure. */
 const PENDING_MS = 300_000;
 const PENDING_ATTEMPTS = 5;
 
@@ -55,7 +55,7 @@ export const twoFactorHandlers: Pick<Handlers, Extract<keyof Handlers, `two_fact
     const { people } = app.store.tables;
     const person = password === undefined ? await justSignedIn(context) : await confirmedOnce(context, password);
     const secret = newTotpSecret();
-    const totp_secret = { $sealed: app.keyring.seal(secret, totpPlace(person.id)) };
+    const totp_secret = { $sealed: app.keyring.seal(secret, totpPath(person.id)) };
     const recovery_codes = await app.store.write(async (tx) => {
       const stored = await tx
         .update(people)
@@ -103,7 +103,7 @@ export const twoFactorHandlers: Pick<Handlers, Extract<keyof Handlers, `two_fact
   },
 };
 
-/** The answer to a right password when the account has a second factor: a token that only `two_factor.login` takes. */
+/** The response to a correct password when the account has a second factor: a token that only `two_factor.login` accepts. */
 export async function askSecondFactor(context: Context, person: PersonRow) {
   const { store, clock } = context.app;
   const { pending_logins } = store.tables;
@@ -122,7 +122,7 @@ export async function askSecondFactor(context: Context, person: PersonRow) {
   return { totp_required: true as const, pending_token, expires_in: PENDING_MS / 1_000 };
 }
 
-/** Takes the second factor away with all that belongs to it; part of `changeAccount`. */
+/** Removes the second factor and its recovery codes. Part of `changeAccount`. */
 export async function removeFactor({ app }: Context, tx: Db, person: PersonRow) {
   const { recovery_codes } = app.store.tables;
   await tx.delete(recovery_codes).where(eq(recovery_codes.person_id, person.id));
@@ -151,7 +151,7 @@ async function pendingPerson({ app }: Context, id: string): Promise<PersonRow> {
   return rows[0].person;
 }
 
-/** Counted before the code is looked at: of many guesses at once five are looked at. */
+/** Counts before the code is checked, so that only five of many concurrent guesses are checked. */
 async function countPending({ app }: Context, id: string): Promise<void> {
   const { pending_logins } = app.store.tables;
   const counted = await app.store.write((tx) =>
@@ -170,7 +170,7 @@ async function countPending({ app }: Context, id: string): Promise<void> {
   if (counted.length === 0) throw pendingOver();
 }
 
-/** The account, after its password: a session alone changes nothing about signing in. */
+/** The account, after its password was checked. A session alone cannot change how a person signs in. */
 async function confirmed(context: Context, password: string) {
   const person = await currentPerson(context);
   const attempt = await countAttempt(context, person.username);
@@ -184,7 +184,7 @@ async function confirmedOnce(context: Context, password: string): Promise<Person
   return person;
 }
 
-/** The account without its password: only while its session is so young that the sign-in itself is the proof. */
+/** The account, without a password, only if the session is recent enough to prove who is signed in. */
 export async function justSignedIn(
   context: Context,
   message = 'You signed in more than ten minutes ago. Send your password again.',
@@ -196,12 +196,12 @@ export async function justSignedIn(
     .from(sessions)
     .where(eq(sessions.id, actor?.session_id ?? ''));
   const age_ms = app.clock().getTime() - Date.parse(session?.created_at ?? '');
-  // A session from the future is one from before the clock was set back.
+  // A session in the future was created before the clock was set back.
   if (Math.abs(age_ms) <= RECENT_MS) return currentPerson(context);
   throw new AppError('forbidden', message, { errors: [{ field: 'password', message }] });
 }
 
-/** The same with the second factor on; a wrong code that follows counts as a failure. */
+/** Like `confirmed`, and the second factor must be enabled. A wrong code afterwards counts as a failure. */
 async function confirmedFactor(context: Context, password: string) {
   const { person, attempt } = await confirmed(context, password);
   if (person.totp_enabled) return { person, attempt };
@@ -209,16 +209,16 @@ async function confirmedFactor(context: Context, password: string) {
   throw new AppError('conflict', 'Two-factor authentication is off. Set it up first.');
 }
 
-/** Whether the code is right; it is used up by that. */
+/** Whether the code is correct. A correct code cannot be used again. */
 function spendCode(context: Context, tx: Db, person: PersonRow, code: string, is_recovery: boolean): Promise<boolean> {
   return is_recovery ? spendRecoveryCode(context, tx, person, code) : spendStep(context, tx, person, code);
 }
 
-/** A step is taken once, and none before it any more: the row decides, whichever server asks (RFC 6238, section 5.2). */
+/** Each step is accepted once, and none before it afterwards. The row decides, on all servers (RFC 6238, section 5.2). */
 async function spendStep({ app }: Context, tx: Db, person: PersonRow, code: string): Promise<boolean> {
   const { people } = app.store.tables;
   if (person.totp_secret === null) return false;
-  const step = stepOf(app.keyring.open(person.totp_secret.$sealed, totpPlace(person.id)), code, app.clock());
+  const step = stepOf(app.keyring.open(person.totp_secret.$sealed, totpPath(person.id)), code, app.clock());
   if (step === null) return false;
   const taken = await tx
     .update(people)

@@ -1,19 +1,19 @@
 const SPECIAL = /[",\r\n]/;
-/** What a spreadsheet takes for a formula. */
+/** A text that a spreadsheet would run as a formula. */
 const FORMULA = /^[=+\-@\t\r]/;
 const NUMBER = /^[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;
 
-/** One field of RFC 4180: an empty text is quoted, because an empty field is a missing value. */
+/** A field of RFC 4180. An empty text is quoted, because an empty field is a missing value. */
 export const csvField = (text: string, special = SPECIAL): string =>
   text === '' || special.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 
-/** A cell as text; null is told apart from the empty text by whoever shows it. */
+/** A cell as text. Null and the empty text look the same here, so the caller distinguishes them. */
 export const cellText = (value: unknown): string => {
   if (value === null || value === undefined) return '';
   return typeof value === 'string' ? value : JSON.stringify(value);
 };
 
-/** An apostrophe keeps spreadsheets from running a cell as a formula; numbers are none. */
+/** An apostrophe prevents spreadsheets from running a cell as a formula; numbers do not need it. */
 const guarded = (text: string): string => (FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text);
 
 /** RFC 4180 with a header line; null is an empty field, an empty text a quoted one. */

@@ -1,10 +1,10 @@
 import { open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
-/** Drafts of programs that were killed; a living one is done with its own within this time. */
+/** Drafts older than this many milliseconds are from a killed program, because writing takes less time. */
 const ABANDONED_MS = 3_600_000;
 
-/** Writes a file that only its owner may read, and answers when it is on the disk. A crash may leave half of it. */
+/** Writes a file that only its owner may read. Resolves when it is on the disk. After a crash it may be incomplete. */
 export async function writeFileDurable(path: string, text: string): Promise<void> {
   const file = await open(path, 'w', 0o600);
   try {
@@ -15,7 +15,7 @@ export async function writeFileDurable(path: string, text: string): Promise<void
   }
 }
 
-/** Writes a file so that a crash leaves the old text or the new one, and answers when the new one stays. */
+/** Replaces a file so that after a crash it contains the old text or the new one. Resolves when the new one is durable. */
 export async function writeFileAtomic(path: string, text: string): Promise<void> {
   const draft = draftOf(path);
   try {
@@ -28,11 +28,14 @@ export async function writeFileAtomic(path: string, text: string): Promise<void>
   await syncFolder(path);
 }
 
-/** Where the next text of a file is written. Programs in containers that share a folder have the same process id. */
+/**
+ * Path of the draft of a file's next text. The name is random, because programs in containers that share a folder can have the
+ * same process ID.
+ */
 export const draftOf = (path: string, id: string = crypto.randomUUID().slice(0, 8)): string => `${path}.${id}.new`;
 export const isDraft = (name: string): boolean => name.endsWith('.new');
 
-/** Removes drafts of a file, or what else stands beside it as `<path>.<name>`, once whoever wrote it must be gone. */
+/** Removes old drafts of a file, or other files named `<path>.<name>`, once their writer must have ended. */
 export async function sweepBeside(path: string, isOurs: (name: string) => boolean = isDraft): Promise<void> {
   const folder = dirname(path);
   const names = await readdir(folder).catch(() => []);
@@ -43,7 +46,7 @@ export async function sweepBeside(path: string, isOurs: (name: string) => boolea
   }
 }
 
-/** Makes the renames in the folder of a file durable. */
+/** Makes renames in the folder of a file durable. */
 export async function syncFolder(path: string): Promise<void> {
   const folder = await open(dirname(path), 'r');
   try {

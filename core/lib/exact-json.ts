@@ -1,6 +1,6 @@
 import type { Json } from './sql/result.ts';
 
-/** A number as it stands in a text: beyond 2^53 and behind the point a number of ours would be another one. */
+/** A number with its text: beyond 2^53 and for decimals, a JavaScript number could differ. */
 export class NumberText {
   readonly text: string;
   constructor(text: string) {
@@ -28,22 +28,22 @@ const byMarks: Parse = (text, keep) => {
   });
 };
 
-/** Node shows a reviver the text of a number only since version 21. */
+/** Node passes the text of a number to a reviver since version 21. */
 const shows_source =
   JSON.parse('1', (_key: string, _value: unknown, context?: { readonly source?: string }) => context?.source) === '1';
 
-/** `JSON.parse` with what `keep` makes of each number and of its text. */
-export const parseNumbers: Parse = shows_source ? byContext : byMarks;
+/** `JSON.parse` that replaces each number with the result of `keep`, which gets the number and its text. */
+const parseNumbers: Parse = shows_source ? byContext : byMarks;
 
-/** JSON that keeps the text of every number. */
+/** JSON with the exact text of every number. */
 export const parseExactly = (text: string): unknown => parseNumbers(text, (_, source) => new NumberText(source));
 
-/** A run of 16 digits or an exponent may not survive as a double; such text is read again number by number. */
+/** 16 digits or an exponent may not survive as a double; such text is parsed again number by number. */
 const RISKY_NUMBER = /[\d.]{16}|\d[eE]/;
 
 /**
- * JSON of a database: every number that a double would change is a string with the database's digits. What is not JSON, or nested too
- * deeply to be read, stays text.
+ * JSON of a database: every number that a double would change becomes a string with the database's digits. Text that is not JSON,
+ * or nested too deeply, is returned unchanged.
  */
 export function parseJson(text: string): Json {
   try {
@@ -54,7 +54,7 @@ export function parseJson(text: string): Json {
   }
 }
 
-/** The same as JSON. */
+/** Like `parseJson`, as JSON text. */
 export function jsonText(text: string): string {
   try {
     return JSON.stringify(parseJson(text));
@@ -66,11 +66,11 @@ export function jsonText(text: string): string {
 const survives = (value: number, source: string): boolean =>
   keepsDigits(value, source) && (Number.isSafeInteger(value) || !Number.isInteger(value));
 
-/** Whether a double is the number that the text says. */
+/** Whether a double equals the number in the text. */
 export const keepsDigits = (value: number, source: string): boolean =>
   Number.isFinite(value) && (String(value) === source || significant(String(value)) === significant(source));
 
-/** The digits that carry the value: no sign, dot, exponent, leading or trailing zeros. */
+/** The significant digits: no sign, dot, exponent, leading or trailing zeros. */
 function significant(number: string): string {
   return number
     .replace(/[eE].*$/, '')
@@ -79,7 +79,7 @@ function significant(number: string): string {
     .replace(/0+$/, '');
 }
 
-/** JSON in which an integer that a number cannot hold is a text (contract section 4). */
+/** Parses JSON; an integer that a number cannot represent becomes a string. */
 export const parseIntegers = (text: string): unknown =>
   /\d{16}/.test(text)
     ? parseNumbers(text, (value, source) => (Number.isSafeInteger(value) || !/^-?\d+$/.test(source) ? value : source))

@@ -7,7 +7,7 @@ export type Histogram = Record<string, number>;
 const SMALLEST_MS = 0.01;
 const GROWTH = 1.04;
 const LOG_GROWTH = Math.log(GROWTH);
-/** The bucket of 24 h: nothing is counted above it. */
+/** The bucket of 24 h, which includes everything longer. */
 const LAST = Math.ceil(Math.log(86_400_000 / SMALLEST_MS) / LOG_GROWTH);
 
 export function addDuration(histogram: Histogram, ms: number): void {
@@ -22,7 +22,10 @@ export function mergeInto(histogram: Histogram, other: Readonly<Histogram>): voi
 const [ZERO, NINE] = ['0'.charCodeAt(0), '9'.charCodeAt(0)] as const;
 const [COLON, COMMA, CLOSE] = [':'.charCodeAt(0), ','.charCodeAt(0), '}'.charCodeAt(0)] as const;
 
-/** The sum of histograms that a text holds as JSON, with commas between them. There may be 100 000, and to read them as JSON takes six times as long. */
+/**
+ * Adds up histograms in a text, which has their JSON separated by commas. With up to 100,000 of them, JSON.parse takes six times
+ * as long.
+ */
 export function sumOfTexts(texts: string): Histogram {
   const sum: Histogram = {};
   let bucket: number | null = null;
@@ -42,7 +45,7 @@ export function sumOfTexts(texts: string): Histogram {
   return sum;
 }
 
-/** The same in a third of the buckets, by the middle one of three: a quantile of it is within 6 %. */
+/** Merges three buckets into their middle one, so quantiles are within 6 %. */
 export function coarsen(histogram: Readonly<Histogram>): Histogram {
   const coarse: Histogram = {};
   for (const [bucket, count] of Object.entries(histogram)) {
@@ -52,7 +55,7 @@ export function coarsen(histogram: Readonly<Histogram>): Histogram {
   return coarse;
 }
 
-/** The duration in ms that the share `q` (0…1) of what was added does not exceed; 0 when nothing was. */
+/** The duration in ms that the share `q` (0…1) of the values does not exceed; 0 when there are none. */
 export function quantile(histogram: Readonly<Histogram>, q: number): number {
   const buckets = Object.entries(histogram)
     .map(([bucket, count]): [number, number] => [Number(bucket), count])
@@ -66,6 +69,6 @@ export function quantile(histogram: Readonly<Histogram>, q: number): number {
   return 0;
 }
 
-/** The value that is equally far, relatively, from both ends of its bucket. */
+/** The geometric mean of the limits of a bucket. */
 const toMs = (bucket: number): number =>
   bucket === 0 ? 0 : Math.round(((SMALLEST_MS * 2 * GROWTH ** bucket) / (GROWTH + 1)) * 1_000) / 1_000;

@@ -1,8 +1,8 @@
-/** Whether lists and objects are nested deeper than so many levels: a parser reads what a serializer then cannot write. */
+/** Whether lists and objects are nested deeper than `levels`: a parser accepts nesting that a serializer then cannot write. */
 export function isDeeper(value: unknown, levels: number): boolean {
   if (!isNested(value)) return false;
   if (levels === 0) return true;
-  // Every call asks this: a list of the values would cost more than they do.
+  // Every call runs this, and creating a list of the values would cost more than visiting them.
   if (Array.isArray(value)) {
     for (const item of value) if (isNested(item) && isDeeper(item, levels - 1)) return true;
     return false;

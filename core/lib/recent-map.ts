@@ -1,6 +1,17 @@
+/** Values by key until a moment in ms. At least `limit` keys are stored; beyond that, the least recently used are removed. */
+export interface ExpiringMap<V> {
+  get(key: string): V | undefined;
+  set(key: string, value: V, until: number): void;
+  /** 0 when there is no entry. */
+  until(key: string): number;
+  delete(key: string): void;
+  clear(): void;
+  size(): number;
+}
+
 /**
- * A map that strangers cannot fill without end: it keeps the `limit` keys that were used last, and never more than twice as
- * many. A step costs the same however full it is; dropping the oldest entry of one full map does not.
+ * A map with a limited size, for keys that anyone can choose: it contains the `limit` most recently used keys, and at most twice
+ * as many. The time of a step does not depend on the size, unlike removing the oldest entry of a single full map.
  */
 export interface RecentMap<V> {
   get(key: string): V | undefined;
@@ -25,9 +36,9 @@ export function createRecentMap<V>(limit: number): RecentMap<V> {
     get(key) {
       const value = recent.get(key);
       if (value !== undefined) return value;
-      const kept = older.get(key);
-      if (kept !== undefined) set(key, kept);
-      return kept;
+      const older_value = older.get(key);
+      if (older_value !== undefined) set(key, older_value);
+      return older_value;
     },
     set,
     delete(key) {
@@ -39,5 +50,23 @@ export function createRecentMap<V>(limit: number): RecentMap<V> {
       older.clear();
     },
     size: () => recent.size + older.size,
+  };
+}
+
+export function createExpiringMap<V>(now: () => number, limit: number): ExpiringMap<V> {
+  const entries = createRecentMap<{ readonly value: V; readonly until: number }>(limit);
+  return {
+    get(key) {
+      const entry = entries.get(key);
+      if (entry === undefined) return undefined;
+      if (entry.until > now()) return entry.value;
+      entries.delete(key);
+      return undefined;
+    },
+    set: (key, value, until) => entries.set(key, { value, until }),
+    until: (key) => entries.get(key)?.until ?? 0,
+    delete: (key) => entries.delete(key),
+    clear: () => entries.clear(),
+    size: () => entries.size(),
   };
 }

@@ -1,15 +1,17 @@
-import type { Sealed } from '#core/contract/fields.ts';
+interface Sealed {
+  readonly $sealed: string;
+}
 
-/** A sealed value with its place: the associated data that it opens with. */
+/** A sealed value with its path, which is the associated data that opens it. */
 export interface SecretAt {
-  readonly place: string;
+  readonly path: string;
   readonly sealed: string;
 }
 
 export const isSealed = (value: unknown): value is Sealed =>
   typeof value === 'object' && value !== null && typeof (value as Partial<Sealed>).$sealed === 'string';
 
-/** The same value with something else in the place of every sealed one. */
+/** Returns a copy with every sealed value replaced. */
 export function replaceSealed(value: unknown, replacement: (sealed: string) => unknown): unknown {
   if (isSealed(value)) return replacement(value.$sealed);
   if (Array.isArray(value)) return value.map((item) => replaceSealed(item, replacement));
@@ -18,11 +20,11 @@ export function replaceSealed(value: unknown, replacement: (sealed: string) => u
 }
 
 /**
- * Every sealed value below a record whose place is `prefix` (`connection/<id>`, `admin/<id>`, `server_config`): field names
- * joined by slashes; an item of a list goes by its `client_id`, `id` or `name`, so that its place survives another order.
+ * Every sealed value in a record with the path `prefix` (`connection/<id>`, `admin/<id>`, `server_config`). A path joins field names
+ * with slashes; an item of a list uses its `client_id`, `id` or `name`, so that its path does not depend on the order.
  */
 export function secretsIn(value: unknown, prefix: string): SecretAt[] {
-  if (isSealed(value)) return [{ place: prefix, sealed: value.$sealed }];
+  if (isSealed(value)) return [{ path: prefix, sealed: value.$sealed }];
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, item]: [string, unknown]) =>
     typeof item === 'object' && item !== null

@@ -1,9 +1,9 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 
-/** Goes through others, such as the client, who can neither read nor change it. */
+/** Seals values that others, such as the client, store or forward, and cannot read or change. */
 export interface Sealing<T> {
   seal(value: T): string;
-  /** Null: it is none of ours. */
+  /** Null when it was not sealed with these keys and this purpose. */
   open(text: string): T | null;
 }
 
@@ -11,8 +11,8 @@ const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * @param keys `SVC_ENCRYPTION_KEY`: the first one seals, every one opens. Without any, only this host opens what it sealed.
- * @param purpose keeps what is sealed for one thing from being opened as another.
+ * @param keys `SVC_ENCRYPTION_KEY`: the first one seals, all of them open. Without keys, only this process can open a value.
+ * @param purpose prevents a sealed value from being opened for another purpose.
  */
 export function createSealing<T extends object>(keys: readonly string[], purpose: string, longest: number): Sealing<T> {
   const toKey = (key: string): Buffer => Buffer.from(hkdfSync('sha256', key, 'sluice', purpose, 32));
@@ -39,7 +39,7 @@ export function createSealing<T extends object>(keys: readonly string[], purpose
     open(text) {
       if (text.length > longest || !/^[\w-]+$/.test(text)) return null;
       const sealed = Buffer.from(text, 'base64url');
-      // Several spellings of the last letter mean the same bytes.
+      // In base64url several last letters can stand for the same bytes; only the canonical text is accepted.
       if (sealed.length <= IV_BYTES + TAG_BYTES || sealed.toString('base64url') !== text) return null;
       for (const key of ring) {
         const value = openWith(key, sealed);

@@ -2,25 +2,28 @@ import { createHash, createHmac, createCipheriv, createDecipheriv, hkdfSync, ran
 import { AppError } from '#core/errors.ts';
 
 /**
- * AES-256-GCM under a ring of keys (`SVC_ENCRYPTION_KEY`, comma list, newest first). A sealed value is
- * `v1.<key id>.<fingerprint>.<nonce, tag and ciphertext>` in base64url; the associated data bind it to its place
- * (`connection/<id>/password`), so a ciphertext moved to another row does not open. The fingerprint is a keyed hash of the
- * plain text that survives rotation: equal secrets of one place have equal fingerprints.
+ * AES-256-GCM with a list of keys (`SVC_ENCRYPTION_KEY`, separated by commas, newest first). A sealed value is `v1.<key
+ * id>.<fingerprint>.<nonce, tag and ciphertext>` in base64url. The associated data bind it to its path
+ * (`connection/<id>/password`), so that a ciphertext cannot be opened in another row. The fingerprint is a keyed hash of the
+ * plain text that stays the same across rotations: equal secrets at the same path have equal fingerprints.
  */
 export interface Keyring {
   readonly current_key_id: string;
   readonly key_ids: readonly string[];
-  seal(plain: string, place: string): string;
-  /** Throws `secrets_unavailable`, naming the key id, when no key opens it. */
-  open(sealed: string, place: string): string;
-  /** Sealed with an older key: to be sealed again when its entity is next written. */
+  seal(plain: string, path: string): string;
+  /** Throws `secrets_unavailable`, with the key ID, when no key opens it. */
+  open(sealed: string, path: string): string;
+  /** Whether an older key sealed it. It is sealed again when its record is next written. */
   stale(sealed: string): boolean;
 }
 
 const NONCE = 12;
 const TAG = 16;
 
-/** @param keys texts from the environment, the first one writes. @param fingerprint_key 32 bytes kept across rotations. */
+/**
+ * @param keys texts from the environment; the first one seals. @param fingerprint_key 32 bytes that stay the same across
+ * rotations.
+ */
 export function createKeyring(keys: readonly string[], fingerprint_key: Uint8Array): Keyring {
   const ring = keys.map(toKey);
   const current = ring[0];
@@ -29,14 +32,14 @@ export function createKeyring(keys: readonly string[], fingerprint_key: Uint8Arr
   return {
     current_key_id: current.id,
     key_ids: ring.map((entry) => entry.id),
-    seal(plain, place) {
+    seal(plain, path) {
       const nonce = randomBytes(NONCE);
-      const cipher = createCipheriv('aes-256-gcm', current.key, nonce).setAAD(Buffer.from(place));
+      const cipher = createCipheriv('aes-256-gcm', current.key, nonce).setAAD(Buffer.from(path));
       const sealed = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()]);
-      const fingerprint = createHmac('sha256', fingerprint_key).update(`${place}\0${plain}`).digest('base64url').slice(0, 22);
+      const fingerprint = createHmac('sha256', fingerprint_key).update(`${path}\0${plain}`).digest('base64url').slice(0, 22);
       return `v1.${current.id}.${fingerprint}.${Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64url')}`;
     },
-    open(sealed, place) {
+    open(sealed, path) {
       const [scheme, key_id, , body] = sealed.split('.');
       const key = key_id === undefined ? undefined : by_id.get(key_id);
       if (scheme !== 'v1' || body === undefined || key === undefined) {
@@ -48,7 +51,7 @@ export function createKeyring(keys: readonly string[], fingerprint_key: Uint8Arr
       const bytes = Buffer.from(body, 'base64url');
       try {
         const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE))
-          .setAAD(Buffer.from(place))
+          .setAAD(Buffer.from(path))
           .setAuthTag(bytes.subarray(NONCE, NONCE + TAG));
         return Buffer.concat([decipher.update(bytes.subarray(NONCE + TAG)), decipher.final()]).toString('utf8');
       } catch (cause) {
@@ -63,10 +66,10 @@ export function createKeyring(keys: readonly string[], fingerprint_key: Uint8Arr
   };
 }
 
-/** The plain text, or null when no key opens it. */
-export function openOrNull(keyring: Keyring, sealed: string, place: string): string | null {
+/** The plain text; null when no key opens it. */
+export function openOrNull(keyring: Keyring, sealed: string, path: string): string | null {
   try {
-    return keyring.open(sealed, place);
+    return keyring.open(sealed, path);
   } catch (error) {
     if (error instanceof AppError && error.code === 'secrets_unavailable') return null;
     throw error;
@@ -76,7 +79,7 @@ export function openOrNull(keyring: Keyring, sealed: string, place: string): str
 /** The part of a sealed value that is equal for equal secrets. */
 export const fingerprintOf = (sealed: string): string => sealed.split('.')[2] ?? '';
 
-/** The id of a key as it stands in sealed values: 8 hex digits of its SHA-256. */
+/** The key ID in sealed values: 8 hex digits of the key's SHA-256. */
 export const keyIdOf = (key: string): string => createHash('sha256').update(key).digest('hex').slice(0, 8);
 
 function toKey(text: string): { id: string; key: Buffer } {

@@ -1,9 +1,9 @@
-/** Short enough that nobody notices the wait. */
+/** Maximum milliseconds of a slice: other requests do not notice the delay. */
 const SLICE_MS = 10;
 
 /**
- * Long work in slices: await the answer between two steps, and other requests have their turn whenever a slice has taken its
- * time. A promise alone gives nobody a turn: what is embedded answers at once.
+ * Splits long work into slices: await the returned function between two steps, and other requests run whenever a slice has used
+ * its time. Awaiting a promise alone does not yield, because an embedded database answers at once.
  */
 export function createSlices(slice_ms = SLICE_MS): () => Promise<void> {
   let begun = performance.now();
@@ -14,10 +14,10 @@ export function createSlices(slice_ms = SLICE_MS): () => Promise<void> {
   };
 }
 
-/** Milliseconds that work which nobody waits for takes at once, and those that it leaves to others then. */
+/** Background work runs for `after_ms` milliseconds, then pauses for `for_ms`. */
 const REST = { after_ms: 5, for_ms: 15 };
 
-/** The same for work that nobody waits for. It rests: a request of many short steps would wait for a slice at each of them. */
+/** Slices for background work, with pauses: a request with many short steps would otherwise wait for a slice at each step. */
 export function createRests({ after_ms, for_ms } = REST): () => Promise<void> {
   let begun = performance.now();
   return async () => {
@@ -27,7 +27,7 @@ export function createRests({ after_ms, for_ms } = REST): () => Promise<void> {
   };
 }
 
-/** The items in lists of at most `size` that follow each other and are alike, in order. */
+/** Groups consecutive items that are alike into lists of at most `size`. */
 export function runsOf<T>(items: readonly T[], size: number, isAlike: (first: T, next: T) => boolean): T[][] {
   const runs: T[][] = [];
   for (const item of items) {
@@ -39,7 +39,22 @@ export function runsOf<T>(items: readonly T[], size: number, isAlike: (first: T,
   return runs;
 }
 
-/** The items in lists of at most `size`, in order. */
+/** Splits items into lists of at most `size`. */
 export function* pagesOf<T>(items: readonly T[], size: number): Generator<T[]> {
   for (let start = 0; start < items.length; start += size) yield items.slice(start, start + size);
+}
+
+/** Processes a list with at most `most` items at once. Results are in the order of the items. */
+export async function fewAtATime<T, R>(items: readonly T[], most: number, work: (item: T) => Promise<R>): Promise<R[]> {
+  const answers: R[] = [];
+  const turn = createSlices();
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    for (let n = next++; n < items.length; n = next++) {
+      answers[n] = await work(items[n] as T);
+      await turn();
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(most, items.length) }, worker));
+  return answers;
 }

@@ -1,9 +1,9 @@
-/** What a character is to a tokenizer. A lone blank costs nothing. */
+/** Classes of characters for counting tokens. A single space costs nothing. */
 const BLANK = 0;
 const LETTER = 1;
 const DIGIT = 2;
 const SIGN = 3;
-/** Of another script, or unprintable. */
+/** Other scripts, and unprintable characters. */
 const OTHER = 4;
 
 const kindOf = (code: number): number => {
@@ -25,9 +25,9 @@ const kindAt = (text: string, at: number): number => {
 };
 
 /**
- * About how many tokens a text costs a model. Words are split as the tokenizers of large models do on average: six letters of a word,
- * three digits, three signs in a row, one character of other scripts, several blanks. No tokenizer is asked. It reads each character
- * once, for results may have millions.
+ * Estimates the number of tokens of a text for a model. Words are split as the tokenizers of large models do on average: six
+ * letters of a word, three digits, three signs in a row, one character of other scripts, several blanks. No tokenizer is used.
+ * Each character is read once, because results may have millions.
  */
 export function estimateTokens(text: string): number {
   let tokens = 0;
@@ -36,7 +36,7 @@ export function estimateTokens(text: string): number {
     const start = at++;
     if (kind === OTHER) tokens++;
     else if (kind === SIGN) {
-      // Behind a sign, other scripts count as signs.
+      // After a sign, characters of other scripts count as signs.
       while (at < text.length && kindAt(text, at) >= SIGN) at++;
       tokens += Math.ceil((at - start) / 3);
     } else {

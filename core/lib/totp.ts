@@ -3,7 +3,7 @@ import { Secret, TOTP } from 'otpauth';
 import { renderSVG } from 'uqr';
 
 const PERIOD_S = 30;
-/** Clocks of phones differ: a code of the step before or after is good too (RFC 6238, section 5.2). */
+/** The codes of the previous and the next step are also accepted, because clocks of phones differ (RFC 6238, section 5.2). */
 const WINDOW = 1;
 export const RECOVERY_CODES = 10;
 
@@ -13,19 +13,19 @@ const totp = (secret: string, label = '', issuer = '') =>
 /** @returns 160 random bits in Base32. */
 export const newTotpSecret = (): string => new Secret({ size: 20 }).base32;
 
-/** What an authenticator reads: `otpauth://totp/…`. */
+/** The URI for authenticators: `otpauth://totp/…`. */
 export const otpauthUri = (secret: string, username: string, issuer: string): string => totp(secret, username, issuer).toString();
 
 export const qrSvg = (text: string): string => renderSVG(text, { ecc: 'M', border: 2 });
 
-/** The time step that a code belongs to, or null when it is wrong. */
+/** The time step of a code; null when it is wrong. */
 export function stepOf(secret: string, code: string, now: Date): number | null {
   const timestamp = now.getTime();
   const delta = totp(secret).validate({ token: code.replaceAll(/\s/g, ''), timestamp, window: WINDOW });
   return delta === null ? null : Math.floor(timestamp / 1_000 / PERIOD_S) + delta;
 }
 
-/** Crockford's Base32: no I, L, O and U, so that a code on paper is read back right. */
+/** Crockford's Base32: without I, L, O and U, so that a code on paper is read correctly. */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
 /** @returns 80 random bits as `XXXX-XXXX-XXXX-XXXX`. */
@@ -34,7 +34,7 @@ export function newRecoveryCode(): string {
   return letters.replace(/(.{4})(?=.)/g, '$1-');
 }
 
-/** What is stored of a recovery code: 80 random bits need no slow hash. Case, hyphens and spaces do not count. */
+/** The stored form of a recovery code: 80 random bits need no slow hash. Case, hyphens and spaces are ignored. */
 export function recoveryHash(person_id: string, code: string): string {
   const typed = code.toUpperCase().replaceAll(/[\s-]/g, '').replaceAll('O', '0').replaceAll(/[IL]/g, '1');
   return createHash('sha256').update(`${person_id}\0${typed}`).digest('hex');

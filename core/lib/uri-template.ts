@@ -1,6 +1,4 @@
-import type { Parameter } from '#core/contract/definitions/parameters.ts';
-
-/** A level 1 template of RFC 6570, taken apart: literals in normal form and variables by turns. */
+/** A parsed level 1 template of RFC 6570: normalised literals alternating with variables. */
 export interface UriTemplate {
   readonly text: string;
   readonly literals: readonly string[];
@@ -8,11 +6,11 @@ export interface UriTemplate {
 }
 
 /**
- * A value's characters. Level 1 expansion leaves only the unreserved ones (RFC 6570, section 3.2.2), but encoders of clients leave more,
- * as does who writes an address by hand: what a segment of a path can hold (RFC 3986, section 3.3).
+ * The characters of a value. Level 1 expansion leaves only unreserved characters (RFC 6570, section 3.2.2), but some clients, and
+ * people who write addresses, leave all that are allowed in a path segment (RFC 3986, section 3.3).
  */
 const VALUE = /^[\w.~%!$&'()*+,;=:@-]+$/;
-/** Behind a question mark `&` begins the next field. */
+/** In a query, `&` starts the next field. */
 const QUERY_VALUE = /^[\w.~%!$'()*+,;=:@-]+$/;
 
 export function parseUriTemplate(text: string): UriTemplate {
@@ -26,8 +24,9 @@ function split(text: string): { readonly literals: string[]; readonly variables:
 }
 
 /**
- * The same text for every way to write an address: scheme in lower case, unreserved characters as they are, and everything that no
- * address can hold percent-encoded (RFC 3986, section 6.2.2; RFC 3987, section 3.1). Reserved characters differ from their escapes.
+ * The same text for every notation of an address: scheme in lower case, unreserved characters unescaped, and all characters that
+ * are not allowed in addresses percent-encoded (RFC 3986, section 6.2.2; RFC 3987, section 3.1). Reserved characters differ from
+ * their escapes.
  */
 export const normalUri = (uri: string): string =>
   normalEscapes(uri).replace(/^[A-Za-z][A-Za-z0-9+.-]*:/, (scheme) => scheme.toLowerCase());
@@ -39,10 +38,13 @@ const normalEscapes = (text: string): string =>
     return /[\w.~-]/.test(character) ? character : found.toUpperCase();
   });
 
-/** Of two templates that match a URI, the one with more text of its own says more of it. */
+/** Number of literal characters. Of two templates that match a URI, the one with more is more specific. */
 export const literalLength = ({ literals }: UriTemplate): number => literals.join('').length;
 
-/** What is wrong with a template, as a sentence, or null: level 1 expressions after a scheme (RFC 6570, RFC 3986 section 3.1). */
+/**
+ * What is wrong with a template, as a sentence. Null when it is valid: level 1 expressions after a scheme (RFC 6570, RFC 3986
+ * section 3.1).
+ */
 export function uriTemplateFault(text: string): string | null {
   if (!/^[A-Za-z][A-Za-z0-9+.-]*:/.test(text)) return 'uri_template must begin with a scheme, such as shop://products/{id}.';
   const { literals, variables } = split(text);
@@ -66,7 +68,7 @@ export function matchUri({ literals, variables }: UriTemplate, uri: string): Rec
   const [first = ''] = literals;
   if (!uri.startsWith(first)) return null;
   if (variables.length === 0) return uri === first ? {} : null;
-  // Without a prototype, so that a variable may have any name.
+  // Without a prototype, so that a variable can have any name.
   const values: Record<string, string> = Object.create(null);
   let at = first.length;
   let in_query = first.includes('?');
@@ -94,10 +96,12 @@ function decode(text: string, allowed: RegExp): string | null {
   }
 }
 
-/** The texts of an address as the types that their parameters have; what does not fit stays a text, and its check says what is wrong. */
+/**
+ * Converts texts of a URI to the types of their parameters. A text that does not fit stays a text, and is refused by its check.
+ */
 export const typedValues = (
   texts: Readonly<Record<string, string>>,
-  parameters: readonly Pick<Parameter, 'name' | 'type'>[],
+  parameters: readonly { readonly name: string; readonly type: string }[],
 ): Record<string, string | number | boolean> =>
   Object.fromEntries(
     Object.entries(texts).map(([name, text]) => {

@@ -1,20 +1,22 @@
-/** In place of any one character, and of any number of them. */
+/** Match any one character, and any number of characters. */
 export const ONE = Symbol('one');
 export const MANY = Symbol('many');
 
-/** Characters as they are, and what stands for others. */
+/** Literal characters and wildcards. */
 export type Wildcards = readonly (string | typeof ONE | typeof MANY)[];
 
-/** Whether a pattern is the whole text. Takes no more steps than the one's length times the other's, whoever wrote them. */
+/**
+ * Whether a pattern matches the whole text. Takes at most the product of both lengths in steps, so untrusted patterns are safe.
+ */
 export function matchesWildcards(pattern: Wildcards, text: string): boolean {
   const characters = Array.from(text);
   let [at, from] = [0, 0];
-  /** Of the last MANY so far: where it is, and up to where it reaches. */
+  /** The last MANY so far: its index, and how far it extends. */
   let many: { readonly at: number; end: number } | null = null;
   while (from < characters.length) {
-    const wanted = pattern[at];
-    if (wanted === MANY) many = { at: at++, end: from };
-    else if (wanted === ONE || wanted === characters[from]) [at, from] = [at + 1, from + 1];
+    const expected = pattern[at];
+    if (expected === MANY) many = { at: at++, end: from };
+    else if (expected === ONE || expected === characters[from]) [at, from] = [at + 1, from + 1];
     else if (many === null) return false;
     else [at, from] = [many.at + 1, ++many.end];
   }
@@ -22,7 +24,7 @@ export function matchesWildcards(pattern: Wildcards, text: string): boolean {
   return at === pattern.length;
 }
 
-/** Of paths: a star stands for anything but a slash; letters match in any case. */
+/** For paths: a star matches anything but a slash; letters match in any case. */
 export function matcherOf(pattern: string): (name: string) => boolean {
   const parts = pattern.toLowerCase().split('/');
   const wildcards = parts.map((part) => Array.from(part, (character) => (character === '*' ? MANY : character)));

@@ -1,7 +1,4 @@
-/**
- * What the work gives, or what `late` gives or throws when it is not done after so many milliseconds; what becomes of the work then
- * is nobody's concern any more.
- */
+/** Returns the result of the work, or what `late` returns or throws after `ms` milliseconds. A later result is ignored. */
 export async function withTimeout<Result, Late = void>(
   work: PromiseLike<Result>,
   ms: number,
@@ -16,7 +13,7 @@ export async function withTimeout<Result, Late = void>(
   }
 }
 
-/** `Promise.withResolvers`, which Node has only since version 22: a generated project runs on version 20 too. */
+/** `Promise.withResolvers`, which Node supports since version 22. Generated projects also run on version 20. */
 export function deferred<Result>(): PromiseWithResolvers<Result> {
   let resolve!: PromiseWithResolvers<Result>['resolve'];
   let reject!: PromiseWithResolvers<Result>['reject'];

@@ -9,7 +9,7 @@ const rotate = (value: bigint, bits: bigint): bigint => wrap((value << bits) | (
 const round = (sum: bigint, lane: bigint): bigint => wrap(rotate(wrap(sum + wrap(lane * P2)), 31n) * P1);
 const merge = (hash: bigint, sum: bigint): bigint => wrap(wrap(hash ^ round(0n, sum)) * P1 + P4);
 
-/** XXH64 of the UTF-8 of a text, with the seed 0: where there is no native one. For short texts. */
+/** XXH64 of a text in UTF-8 with seed 0, for platforms without a native one. For short texts. */
 export function xxHash64(text: string): bigint {
   const bytes = Buffer.from(text);
   let at = 0;

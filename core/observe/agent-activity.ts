@@ -3,10 +3,11 @@ import { asc, desc, inArray, lte } from 'drizzle-orm';
 import { announce } from '#core/platform/announcements.ts';
 import type { AgentActivity } from '#core/contract/identity/agent-access.ts';
 import type { Handlers } from '#core/context/context.ts';
+import { reasonOf } from '#core/process/log.ts';
 import { readPage } from '#core/store/pages.ts';
 import { inPages } from './retention/session-retention.ts';
 
-const KEPT = 10_000;
+const MAX_ENTRIES = 10_000;
 
 const PERIOD_MS = { '1h': 3_600_000, '6h': 6 * 3_600_000, '24h': 24 * 3_600_000, '7d': 7 * 24 * 3_600_000 } as const;
 
@@ -22,8 +23,8 @@ export const agentActivityHandlers: Pick<Handlers, `agent_activity.${'list' | 's
   },
   'agent_activity.stats': async ({ app }, { period }) => {
     const since = new Date(app.clock().getTime() - PERIOD_MS[period]).toISOString();
-    const kept = await readAll(app);
-    const counted = kept.filter(({ timestamp }) => timestamp > since);
+    const entries = await readAll(app);
+    const counted = entries.filter(({ timestamp }) => timestamp > since);
     const { calls, errors, avg_ms } = tally(counted);
     return {
       period,
@@ -39,7 +40,7 @@ export const agentActivityHandlers: Pick<Handlers, `agent_activity.${'list' | 's
           token_name: first.token_name,
           calls: sums.calls,
           errors: sums.errors,
-          // The newest comes first.
+          // The newest call is first.
           last_called_at: first.timestamp,
         }),
       ),
@@ -57,7 +58,7 @@ export const agentActivityHandlers: Pick<Handlers, `agent_activity.${'list' | 's
           errors: sums.errors,
         }),
       ),
-      complete: kept.length < KEPT || counted.length < kept.length,
+      complete: entries.length < MAX_ENTRIES || counted.length < entries.length,
     };
   },
 };
@@ -83,21 +84,21 @@ function busiest<T>(
     .flatMap((group) => (group[0] === undefined ? [] : [show(group[0], tally(group))]));
 }
 
-/** Adds a call to the activity. A store that fails is logged and fails no call. */
+/** Stores a call in the activity. An error of the store is logged and does not fail the call. */
 export async function recordActivity(app: Platform, entry: AgentActivity): Promise<void> {
   const { agent_activity: table } = app.store.tables;
   try {
     await app.store.write((tx) => tx.insert(table).values({ id: app.ids(), entry }));
     announce(app, 'agent_activity');
   } catch (error) {
-    app.log.warning('activity was not stored', { reason: error instanceof Error ? error.name : 'unknown' });
+    app.log.warning('activity was not stored', { reason: reasonOf(error) });
   }
 }
 
-/** Forgets the oldest beyond what is kept. */
+/** Deletes the oldest entries beyond the maximum. */
 export async function forgetActivity(app: Platform): Promise<void> {
   const { agent_activity: table } = app.store.tables;
-  const [surplus] = await app.store.db.select({ id: table.id }).from(table).orderBy(desc(table.id)).limit(1).offset(KEPT);
+  const [surplus] = await app.store.db.select({ id: table.id }).from(table).orderBy(desc(table.id)).limit(1).offset(MAX_ENTRIES);
   if (surplus === undefined) return;
   await inPages(app, async (tx, most) => {
     const oldest = tx.select({ id: table.id }).from(table).where(lte(table.id, surplus.id)).orderBy(asc(table.id)).limit(most);
@@ -105,16 +106,16 @@ export async function forgetActivity(app: Platform): Promise<void> {
   });
 }
 
-/** Newest first, no more than are kept. */
+/** Newest first, up to the maximum. */
 async function readNewest(app: Platform, skip: number, limit: number): Promise<{ items: AgentActivity[]; total: number }> {
   const { agent_activity: table } = app.store.tables;
-  const most = Math.max(0, Math.min(limit, KEPT - skip));
+  const most = Math.max(0, Math.min(limit, MAX_ENTRIES - skip));
   const { rows, total } = await readPage(app.store.db, table, { order: [desc(table.id)], skip, limit: most });
-  return { items: rows.map(({ entry }) => entry), total: Math.min(KEPT, total) };
+  return { items: rows.map(({ entry }) => entry), total: Math.min(MAX_ENTRIES, total) };
 }
 
 async function readAll(app: Platform): Promise<AgentActivity[]> {
   const { agent_activity: table } = app.store.tables;
-  const rows = await app.store.db.select().from(table).orderBy(desc(table.id)).limit(KEPT);
+  const rows = await app.store.db.select().from(table).orderBy(desc(table.id)).limit(MAX_ENTRIES);
   return rows.map(({ entry }) => entry);
 }

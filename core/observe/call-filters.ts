@@ -5,27 +5,26 @@ import { OUTCOME_CODES, type CallOutcome } from '#core/contract/observe/outcomes
 
 const OTHER_CODES = Object.values(OUTCOME_CODES).flat();
 
-/** A client by its name: `claude` is every version of it, `claude/1.0` that one, '' those without a name. */
+/** Matches clients by name: `claude` matches every version, `claude/1.0` only that one, '' matches clients without a name. */
 export function isClient({ dialect }: Pick<Store, 'dialect'>, column: Column, name: string): SQL | undefined {
-  // Rows of earlier versions have '' instead of null.
-  if (name === '') return or(isNull(column), eq(column, ''));
+  if (name === '') return isNull(column);
   const start = `${name}/`;
   const length = Array.from(start).length;
-  // Only SQLite compares bytes, whatever the locale; '0' comes after '/'.
+  // Only SQLite always compares bytes, whatever the locale. '0' follows '/'.
   const begins =
     dialect === 'sqlite' ? and(gte(column, start), lt(column, `${name}0`)) : sql`substr(${column}, 1, ${length}) = ${start}`;
-  // What follows a name is its version, which has no slash.
+  // The rest must be a version, which contains no slash.
   return or(eq(column, name), and(begins, sql`substr(${column}, ${length + 1}) not like '%/%'`));
 }
 
-/** What a client calls itself, without its version: `name/version`, and a name may have a slash in it. */
+/** The name of a client without its version. The text is `name/version`, and the name may contain slashes. */
 export function clientName(client: string | null): string | null {
-  if (client === null || client === '') return null;
+  if (client === null) return null;
   const slash = client.lastIndexOf('/');
   return slash < 1 ? client : client.slice(0, slash);
 }
 
-/** Calls that ended so. That there is an error is said as the indexes of failed calls say it. */
+/** Calls with this outcome. The condition on errors matches that of the partial indexes of failed calls. */
 export function endedAs({ store }: Platform, outcome: CallOutcome): SQL | undefined {
   const { error } = store.tables.request_logs;
   if (outcome === 'ok') return isNull(error);

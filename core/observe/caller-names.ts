@@ -9,7 +9,10 @@ interface Called {
   readonly caller?: { readonly person: string | null } | undefined;
 }
 
-/** A host knows a person who signed in here by their id alone, which stands where the request log has a name. @returns what names them. */
+/**
+ * Hosts know a signed-in person only by id, and report the id as the name. @returns a function that replaces the id with the
+ * current name.
+ */
 export async function callerNames(app: Platform, called: readonly Called[]): Promise<<T extends Called>(one: T) => T> {
   const { people } = app.store.tables;
   const names = new Map<string, string | null>();
@@ -27,6 +30,6 @@ export async function callerNames(app: Platform, called: readonly Called[]): Pro
   };
 }
 
-/** Tokens of an older release, and those that a definition reads the name of, have one. */
+/** A token contains the name only when a definition reads it. */
 const isUnnamed = ({ token_prefix, caller }: Called): boolean =>
   token_prefix !== null && token_prefix === callerName(caller?.person);

@@ -1,16 +1,16 @@
 import type { Platform } from '#core/platform/platform.ts';
-import { and, desc, eq, gte, inArray, isNull, lt, or, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, gte, inArray, lt, or, type SQL, sql } from 'drizzle-orm';
 import { countUpTo } from '#core/store/pages.ts';
 import { isClient } from './call-filters.ts';
 
-/** Sessions that one statement looks into. */
+/** Sessions per statement. */
 const PAGE = 100;
 
-/** Which calls of a client are wanted. */
+/** Selects the calls of a client. */
 interface ClientCallFilter {
   readonly client: string;
   readonly since: string | undefined;
-  /** What else a call has to fulfil, the times included. */
+  /** The other conditions, including the time range. */
   readonly also: SQL | undefined;
 }
 
@@ -19,17 +19,17 @@ interface CallId {
   readonly timestamp: string;
 }
 
-/** A client that did no more is looked through as a whole. */
+/** If a client has at most this many sessions and calls, all its calls are read at once. */
 const FEW_SESSIONS = 5_000;
 const FEW_CALLS = 10_000;
 
-/** Whether all calls of a client are quickly read. */
-export async function isRare({ store }: Platform, wanted: ClientCallFilter): Promise<boolean> {
+/** Whether reading all calls of a client is fast. */
+export async function isRare({ store }: Platform, filter: ClientCallFilter): Promise<boolean> {
   const { mcp_sessions } = store.tables;
   const its = store.db
     .select({ calls: mcp_sessions.calls })
     .from(mcp_sessions)
-    .where(sessionsWanted(store, wanted))
+    .where(sessionsMatching(store, filter))
     .limit(FEW_SESSIONS + 1)
     .as('its');
   const [sum] = await store.db
@@ -39,28 +39,27 @@ export async function isRare({ store }: Platform, wanted: ClientCallFilter): Pro
 }
 
 /**
- * Ids of the newest calls of a client. An index by client would cost every call that is stored, and there are few sessions:
- * they are read from the latest on, until none of the others has a newer call than those that were found.
+ * Ids of the newest calls of a client. An index by client would slow down storing every call, whereas there are few sessions.
+ * Sessions are read from the latest on, until no other session has a newer call than those that were found.
  */
 export async function newestOfClient(
   app: Platform,
-  wanted: ClientCallFilter,
+  filter: ClientCallFilter,
   is_rare: boolean,
   skip: number,
   limit: number,
 ): Promise<number[]> {
   const { request_logs } = app.store.tables;
   const most = skip + limit;
-  const [all, others] = partsOf(app, wanted);
-  if (is_rare) return idsOf(await newestOf(app, [all, others], wanted, most, true), skip);
-  let found = await newestOf(app, [others], wanted, most);
+  if (is_rare) return idsOf(await newestOf(app, [inItsSessions(app, filter)], filter, most, true), skip);
+  let found: CallId[] = [];
   let last: { readonly id: number; readonly last_at: string } | undefined;
   for (;;) {
-    const sessions = await sessionsOf(app, wanted, last);
+    const sessions = await sessionsOf(app, filter, last);
     last = sessions.at(-1);
     if (last === undefined) break;
     const parts = sessions.map(({ id }) => eq(request_logs.session_id, id));
-    const calls = await newestOf(app, parts, wanted, most);
+    const calls = await newestOf(app, parts, filter, most);
     found = [...found, ...calls].toSorted(newest).slice(0, most);
     const oldest = found[most - 1];
     if (sessions.length < PAGE || (oldest !== undefined && oldest.timestamp > last.last_at)) break;
@@ -70,33 +69,26 @@ export async function newestOfClient(
 
 const idsOf = (found: readonly CallId[], skip: number): number[] => found.slice(skip).map(({ id }) => id);
 
-/** How many calls of a client there are, but no more than `most`. */
-export async function countOfClient(app: Platform, wanted: ClientCallFilter, is_rare: boolean, most: number): Promise<number> {
-  const counts = await Promise.all(
-    partsOf(app, wanted).map((part) =>
-      countUpTo(app, most, sql`select 1 from ${callsFrom(app, is_rare)} where ${and(part, wanted.also)}`),
-    ),
-  );
-  return counts.reduce((sum, count) => Math.min(most, sum + count), 0);
+/** The number of calls of a client, at most `most`. */
+export async function countOfClient(app: Platform, filter: ClientCallFilter, is_rare: boolean, most: number): Promise<number> {
+  const its = and(inItsSessions(app, filter), filter.also);
+  return countUpTo(app, most, sql`select 1 from ${callsFrom(app, is_rare)} where ${its}`);
 }
 
-/** @param by_session without it, SQLite takes the index of whatever else is wanted, which finds far more than a rare client called. */
+/** @param by_session If false, SQLite uses the index of another condition, which finds far more calls than a rare client has. */
 const callsFrom = ({ store }: Platform, by_session: boolean): SQL =>
   by_session && store.dialect === 'sqlite'
     ? sql`${store.tables.request_logs} indexed by request_logs_session`
     : sql`${store.tables.request_logs}`;
 
-/** The calls in sessions of the client, and those of the time before there were sessions. */
-function partsOf({ store }: Platform, wanted: ClientCallFilter): readonly [SQL, SQL | undefined] {
+/** The calls in sessions of the client. */
+function inItsSessions({ store }: Platform, filter: ClientCallFilter): SQL {
   const { request_logs, mcp_sessions } = store.tables;
-  const sessions = store.db.select({ id: mcp_sessions.id }).from(mcp_sessions).where(sessionsWanted(store, wanted));
-  return [
-    inArray(request_logs.session_id, sessions),
-    and(isNull(request_logs.session_id), isClient(store, request_logs.client, wanted.client)),
-  ];
+  const sessions = store.db.select({ id: mcp_sessions.id }).from(mcp_sessions).where(sessionsMatching(store, filter));
+  return inArray(request_logs.session_id, sessions);
 }
 
-/** Of each part the newest calls, in one order. */
+/** The newest calls of all parts, in one order. */
 async function newestOf(
   app: Platform,
   parts: readonly (SQL | undefined)[],
@@ -118,10 +110,10 @@ async function newestOf(
   return rows.map(({ id, timestamp }) => ({ id: Number(id), timestamp }));
 }
 
-/** The next sessions of the client after one, the latest first. */
+/** The next sessions of the client after a given one, the latest first. */
 function sessionsOf(
   app: Platform,
-  wanted: ClientCallFilter,
+  filter: ClientCallFilter,
   after: { readonly id: number; readonly last_at: string } | undefined,
 ) {
   const { id, last_at } = app.store.tables.mcp_sessions;
@@ -131,13 +123,13 @@ function sessionsOf(
   return db
     .select({ id, last_at })
     .from(tables.mcp_sessions)
-    .where(and(sessionsWanted(app.store, wanted), earlier))
+    .where(and(sessionsMatching(app.store, filter), earlier))
     .orderBy(desc(last_at), desc(id))
     .limit(PAGE);
 }
 
-/** A call that came late may be older than the start of its session, but none is newer than its end. */
-function sessionsWanted(store: Platform['store'], { client, since }: ClientCallFilter): SQL | undefined {
+/** A call that was reported late may be older than the start of its session, but none is newer than its end. */
+function sessionsMatching(store: Platform['store'], { client, since }: ClientCallFilter): SQL | undefined {
   const { mcp_sessions: table } = store.tables;
   return and(isClient(store, table.client, client), since === undefined ? undefined : gte(table.last_at, since));
 }

@@ -1,20 +1,26 @@
-import type { Platform } from '#core/platform/platform.ts';
 import { and, desc, eq, gte, inArray, isNotNull, isNull, lt, type SQL, sql } from 'drizzle-orm';
 import { outcomeOf } from '#core/contract/observe/outcomes.ts';
 import { AppError } from '#core/errors.ts';
-import type { Handlers } from '#core/context/context.ts';
+import type { Handlers, Actor } from '#core/context/context.ts';
 import { countUpTo } from '#core/store/pages.ts';
 import { countOfClient, isRare, newestOfClient } from './calls-of-client.ts';
-import { messageFor } from './error-message.ts';
 import { isClient, endedAs } from './call-filters.ts';
 import { shownArguments } from './logged-arguments.ts';
+import type { Platform } from '#core/platform/platform.ts';
+import { isPerson } from '#core/context/roles.ts';
+import { type LoggedError, tokenMessage } from '#core/query/masked-errors.ts';
+import { tokenNames, tokenNamesOfSessions } from './token-names.ts';
+
+/** The error message of a call, as far as the reader may see it. */
+export const messageFor = (actor: Actor | null, call: LoggedError): string | null =>
+  isPerson(actor, 'caller') ? call.error_message : tokenMessage(call);
 
 export const callHandlers: Pick<Handlers, 'logs.list' | 'logs.get'> = {
   'logs.list': async ({ app }, { skip, limit, kind, name, connection_id, canary, client, success, outcome, since, until }) => {
     const { request_logs } = app.store.tables;
     const also = and(
       kind === undefined ? undefined : eq(request_logs.kind, kind),
-      // As the index of all others says it.
+      // The same expression as in the partial index.
       kind === undefined || kind === 'tool' ? undefined : sql`kind <> 'tool'`,
       name === undefined ? undefined : eq(request_logs.name, name),
       connection_id === undefined ? undefined : eq(request_logs.connection_id, connection_id),
@@ -24,9 +30,9 @@ export const callHandlers: Pick<Handlers, 'logs.list' | 'logs.get'> = {
       since === undefined ? undefined : gte(request_logs.timestamp, since),
       until === undefined ? undefined : lt(request_logs.timestamp, until),
     );
-    const rows = () => app.store.db.select(shown(app)).from(request_logs);
+    const rows = () => app.store.db.select({ ...shown(app), session_id: request_logs.session_id }).from(request_logs);
     const newest = [desc(request_logs.timestamp), desc(request_logs.id)];
-    // Each of these has an index that leaves few calls to look through.
+    // Each of these conditions has an index that leaves few calls to scan.
     const has_index =
       [name, connection_id, canary].some((value) => value !== undefined) || (kind !== undefined && kind !== 'tool');
     const of_all = (where: SQL | undefined) =>
@@ -56,20 +62,32 @@ export const callHandlers: Pick<Handlers, 'logs.list' | 'logs.get'> = {
       ] as const;
     };
     const [items, total] = await (client === undefined ? of_all(also) : of_client(client));
-    return { items: items.map((item) => ({ ...item, id: String(item.id), outcome: outcomeOf(item.error) })), total };
+    const names = await tokenNamesOfSessions(
+      app,
+      items.map(({ session_id }) => session_id),
+    );
+    return {
+      items: items.map(({ session_id, ...item }) => ({
+        ...item,
+        id: String(item.id),
+        token_name: names.get(session_id ?? 0) ?? null,
+        outcome: outcomeOf(item.error),
+      })),
+      total,
+    };
   },
   'logs.get': async ({ app, actor }, { call_id: id }) => {
     const { request_logs, mcp_sessions, canaries } = app.store.tables;
     const number = /^\d{1,15}$/.test(id) ? Number(id) : -1;
     const { error_message, sqlstate, database_ms, bytes, tokens, truncated, trace_id, ignored_arguments } = request_logs;
     const { person, token, client_id, session } = mcp_sessions;
-    const own = { error_message, sqlstate, database_ms, bytes, tokens, truncated, trace_id, ignored: ignored_arguments };
+    const of_call = { error_message, sqlstate, database_ms, bytes, tokens, truncated, trace_id, ignored: ignored_arguments };
     const of_session = { person, token, client_id, session, session_id: mcp_sessions.id };
     const { status, version } = canaries;
     const [found] = await app.store.db
       .select({
         ...shown(app),
-        ...own,
+        ...of_call,
         ...of_session,
         sealed: request_logs.arguments,
         canary_state: { status, version },
@@ -80,8 +98,10 @@ export const callHandlers: Pick<Handlers, 'logs.list' | 'logs.get'> = {
       .where(eq(request_logs.id, number));
     if (found === undefined) throw new AppError('not_found', 'There is no such call. The request log keeps calls for 30 days.');
     const { sealed, ignored, ...call } = found;
+    const names = await tokenNames(app, [call.token]);
     return {
       ...call,
+      token_name: names.get(call.token ?? '') ?? null,
       error_message: messageFor(actor, call),
       ...(await shownArguments(app, actor, { name: call.name, timestamp: call.timestamp, sealed })),
       ignored_arguments: ignored ?? [],
@@ -96,7 +116,7 @@ export const callHandlers: Pick<Handlers, 'logs.list' | 'logs.get'> = {
 /** Counting a million rows for every page would take longer than reading them. */
 const MOST_COUNTED = 10_001;
 
-/** What the list shows of a call. */
+/** The columns of a call in the list. */
 function shown({ store }: Platform) {
   const { id, timestamp, kind, name, connection_id, client, token_prefix, duration_ms, ...rest } = store.tables.request_logs;
   const { wait_ms, rows, success, error, snapshot_version, canary, confirmation } = rest;

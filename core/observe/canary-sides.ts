@@ -17,8 +17,8 @@ interface Counted {
 }
 
 /**
- * Counts the calls of a batch on their sides, in the transaction that stores the batch, so that each is counted once. Servers take
- * turns in it already. @returns whether there were any.
+ * Adds the calls of a batch to their sides, in the transaction that stores the batch, so that each call counts once. Servers
+ * already run this transaction one at a time. @returns whether there were any calls.
  */
 export async function countOnSides(
   app: Platform,
@@ -32,7 +32,7 @@ export async function countOnSides(
   for (const { id, side, counted } of sumsOf(groups, cells, durations)) {
     const which = and(eq(sides.canary_id, id), eq(sides.side, side));
     const [stored] = await tx.select().from(sides).where(which);
-    // The canary of a batch that came very late may be forgotten.
+    // If the batch is very late, its canary may have been deleted.
     if (stored === undefined) continue;
     mergeInto(counted.histogram, stored.histogram);
     await tx
@@ -50,8 +50,8 @@ export async function countOnSides(
 type Durations = Pick<Calls, 'group' | 'duration_ms' | 'wait_ms' | 'database_ms' | 'error'>;
 
 /**
- * Durations without the time in the queue: both sides wait for the same slots, so the wait hides which of them is slower, and who is
- * slower makes both wait.
+ * Durations exclude the time in the queue: both sides wait for the same slots, so a slow side delays both, and waits would hide
+ * the difference.
  */
 function sumsOf(groups: readonly CallGroup[], cells: readonly Cell[], durations: Durations) {
   const sums = new Map<string, { readonly id: string; readonly side: Side; readonly counted: Counted }>();
@@ -65,16 +65,16 @@ function sumsOf(groups: readonly CallGroup[], cells: readonly Cell[], durations:
     known.counted.errors += errorsOf(cell);
   }
   const { group, duration_ms, wait_ms, database_ms, error } = durations;
-  for (const [n, place] of group.entries()) {
-    const canary = groups[place]?.canary;
+  for (const [n, index] of group.entries()) {
+    const canary = groups[index]?.canary;
     const sum = canary ? sums.get(`${canary.side} ${canary.id}`) : undefined;
-    if (sum === undefined || neverRan(error[n] ?? null, database_ms?.[n])) continue;
+    if (sum === undefined || neverRan(error[n] ?? null, database_ms[n])) continue;
     addDuration(sum.counted.histogram, Math.max(0, (duration_ms[n] ?? 0) - (wait_ms[n] ?? 0)));
   }
   return sums.values();
 }
 
-/** What was counted so far. */
+/** The counts so far. */
 export async function sidesOf(app: Platform, canary_id: string, tx: Db = app.store.db): Promise<Sides> {
   const { canary_sides } = app.store.tables;
   const rows = await tx.select().from(canary_sides).where(eq(canary_sides.canary_id, canary_id));
@@ -86,5 +86,5 @@ export async function sidesOf(app: Platform, canary_id: string, tx: Db = app.sto
 }
 
 const NONE: CanarySide = { calls: 0, errors: 0, error_rate: 0, p95_ms: quantile({}, 0.95) };
-/** Those of a canary that begins. */
+/** The counts of a canary that starts. */
 export const NO_CALLS: Sides = { live: NONE, canary: NONE };

@@ -7,9 +7,9 @@ import type { Log } from '#core/process/log.ts';
 import { packageFile } from '#core/process/product.ts';
 import type { DialPolicy } from '#core/engines/shared/source.ts';
 
-/** From which country an address is, by a database that is opened when it is first asked for. */
+/** The country of an address, from a database that opens at the first lookup. */
 export interface Countries {
-  /** ISO 3166-1 alpha-2 of a public address; null when it is not known. Never throws. */
+  /** ISO 3166-1 alpha-2 of a public address; null when unknown. Never throws. */
   of(address: string | null): Promise<string | null>;
   close(): Promise<void>;
 }
@@ -19,11 +19,11 @@ export interface CountriesOptions {
   readonly log: Log;
   readonly policy: DialPolicy;
   readonly clock: () => Date;
-  /** Where MaxMind is; its own address unless said. */
+  /** URL of MaxMind's download service. Tests set another one. */
   readonly maxmind_url?: string;
 }
 
-/** A record of the installed data, or of one of MaxMind's and its kin. */
+/** A record of the installed database, or of one in MaxMind's format. */
 interface GeoRecord {
   readonly country_code?: string;
   readonly country?: string | { readonly iso_code?: string };
@@ -33,14 +33,14 @@ type LookUp = (address: string) => GeoRecord | null;
 /** Whois data of the address registries: CC BY 4.0, NRO. */
 const INSTALLED = packageFile('@ip-location-db/geo-whois-asn-country-mmdb/geo-whois-asn-country.mmdb');
 const DAY_MS = 24 * 3_600_000;
-/** MaxMind publishes twice a week and wants old data gone within 30 days. */
+/** MaxMind publishes twice a week and requires that old data is deleted within 30 days. */
 const REFRESH_MS = 7 * DAY_MS;
 const RETRY_MS = 3_600_000;
 const DOWNLOAD_MS = 120_000;
 
 export function createCountries({ env, log, policy, clock, maxmind_url }: CountriesOptions): Countries {
   const { SVC_GEOIP_SOURCE: source, SVC_MAXMIND_LICENSE_KEY: license_key } = env;
-  const own_file = join(env.SVC_DATA_DIR, 'geoip', 'GeoLite2-Country.mmdb');
+  const custom_file = join(env.SVC_DATA_DIR, 'geoip', 'GeoLite2-Country.mmdb');
   const ends = new AbortController();
   let opening: Promise<LookUp | null> | null = null;
   let downloading: Promise<void> | null = null;
@@ -49,8 +49,8 @@ export function createCountries({ env, log, policy, clock, maxmind_url }: Countr
   const open = async (): Promise<LookUp | null> => {
     if (source !== 'generic' && source !== 'maxmind')
       return (await openFile(source)) ?? untold('SVC_GEOIP_SOURCE names a file that is not a readable .mmdb database.');
-    const kept = source === 'maxmind' ? await openFile(own_file) : null;
-    return kept ?? (await openFile(INSTALLED)) ?? untold('The installed country data cannot be read. Install Sluice again.');
+    const file = source === 'maxmind' ? await openFile(custom_file) : null;
+    return file ?? (await openFile(INSTALLED)) ?? untold('The installed country data cannot be read. Install Sluice again.');
   };
   const untold = (reason: string): null => {
     log.warning('countries are not looked up', { reason });
@@ -67,8 +67,8 @@ export function createCountries({ env, log, policy, clock, maxmind_url }: Countr
       const file = await downloadCountries(key, (url, stop) => guardedFetch(url, { signal: stop }, policy), signal, maxmind_url);
       const look = await toLook(file);
       await mkdir(join(env.SVC_DATA_DIR, 'geoip'), { recursive: true, mode: 0o700 });
-      await writeFile(`${own_file}.part`, file, { mode: 0o600 });
-      await rename(`${own_file}.part`, own_file);
+      await writeFile(`${custom_file}.part`, file, { mode: 0o600 });
+      await rename(`${custom_file}.part`, custom_file);
       opening = Promise.resolve(look);
       log.info('country database downloaded', { bytes: file.length });
     } catch (error) {
@@ -77,12 +77,12 @@ export function createCountries({ env, log, policy, clock, maxmind_url }: Countr
       log.warning('country database not downloaded; existing data is used', { reason });
     }
   };
-  /** Never on the path of a call. */
+  /** Does not delay any call. */
   const refresh = async (): Promise<void> => {
     const now = clock().getTime();
     if (source !== 'maxmind' || license_key === null || now < next_download || downloading !== null) return;
     next_download = now + RETRY_MS;
-    const modified = await stat(own_file).then(
+    const modified = await stat(custom_file).then(
       ({ mtimeMs }) => mtimeMs,
       () => 0,
     );
@@ -112,9 +112,9 @@ export function createCountries({ env, log, policy, clock, maxmind_url }: Countr
   };
 }
 
-function codeOf(place: GeoRecord | null): string | null {
-  const country = place?.country;
-  const code = place?.country_code ?? (typeof country === 'string' ? country : country?.iso_code);
+function codeOf(record: GeoRecord | null): string | null {
+  const country = record?.country;
+  const code = record?.country_code ?? (typeof country === 'string' ? country : country?.iso_code);
   return code !== undefined && /^[A-Z]{2}$/.test(code) ? code : null;
 }
 
@@ -126,7 +126,7 @@ async function openFile(path: string): Promise<LookUp | null> {
   }
 }
 
-/** @throws when it is no database. */
+/** @throws when the file is not a database. */
 async function toLook(file: Buffer): Promise<LookUp> {
   const { Reader } = await import('maxmind');
   const reader = new Reader(file);

@@ -2,18 +2,18 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { AppError } from '#core/errors.ts';
 
-/** Answers without following a redirect, through the address guard. */
+/** Sends a request without following redirects, if the address policy allows it. */
 export type Ask = (url: string, signal: AbortSignal) => Promise<Response>;
 
-/** Where MaxMind gives out GeoLite2 for a licence key. */
+/** Download address of GeoLite2, which requires a licence key. */
 export const MAXMIND_URL = 'https://download.maxmind.com/app/geoip_download';
 const EDITION = 'GeoLite2-Country';
-/** MaxMind sends on to its store. The key is in the first address only. */
+/** MaxMind redirects to its storage. Only the first address contains the key. */
 const STORES = ['.maxmind.com', '.r2.cloudflarestorage.com'];
 const MOST_BYTES = 64 * 1024 * 1024;
 const BLOCK = 512;
 
-/** The country database of MaxMind. Throws a sentence that says what to look after; it never holds the key. */
+/** Downloads the country database of MaxMind. Throws a sentence that says what to check and never contains the key. */
 export async function downloadCountries(license_key: string, ask: Ask, signal: AbortSignal, url = MAXMIND_URL): Promise<Buffer> {
   const query = new URLSearchParams({ edition_id: EDITION, license_key, suffix: 'tar.gz' });
   const first = await reach(ask, `${url}?${query}`, signal);

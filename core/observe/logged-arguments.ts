@@ -9,14 +9,14 @@ import type { Actor } from '#core/context/context.ts';
 
 type Shown = Pick<CallDetail, 'arguments_state' | 'arguments' | 'arguments_masked' | 'arguments_left_out'>;
 
-/** An entry of the request log, with what its host encrypted: null: nothing; empty: it was removed. */
+/** An entry of the request log with the arguments that its host encrypted. Null: there are none; empty: they were removed. */
 interface Entry {
   readonly name: string;
   readonly timestamp: string;
   readonly sealed: string | null;
 }
 
-/** What a call sent, for signed-in people who may edit tools. A token reads none, whoever made it. */
+/** The arguments of a call, for signed-in people who may edit tools. Tokens cannot read them. */
 export async function shownArguments(app: Platform, actor: Actor | null, { name, timestamp, sealed }: Entry): Promise<Shown> {
   const without = (arguments_state: Shown['arguments_state']): Shown => ({
     arguments_state,
@@ -25,8 +25,8 @@ export async function shownArguments(app: Platform, actor: Actor | null, { name,
     arguments_left_out: [],
   });
   if (sealed === null) return without('not_logged');
-  // Those that are due are removed some minutes later.
-  if (sealed === '' || timestamp < (await keptSince(app))) return without('removed');
+  // Expired arguments are removed some minutes later.
+  if (sealed === '' || timestamp < (await loggedSince(app))) return without('removed');
   if (!isPerson(actor, 'editor')) return without('hidden');
   const logged = createSealing<LoggedArguments>(app.env.SVC_ENCRYPTION_KEY, LOGGED_ARGUMENTS, LONGEST_SEALED).open(sealed);
   if (logged === null || logged.called !== name) return without('key_missing');
@@ -39,19 +39,19 @@ export async function shownArguments(app: Platform, actor: Actor | null, { name,
 }
 
 const HOUR_MS = 3_600_000;
-const keptSince = async (app: Platform): Promise<string> => {
+const loggedSince = async (app: Platform): Promise<string> => {
   const { log_arguments_hours } = (await readSettings(app)).settings;
   return new Date(app.clock().getTime() - log_arguments_hours * HOUR_MS).toISOString();
 };
 
-/** Rows of one transaction: other writers wait no longer than for so many. */
+/** Rows per transaction, which limits how long other writers wait. */
 const ROWS_AT_ONCE = 1_000;
 
-/** Removes what calls sent longer ago than `log_arguments_hours`; the calls stay. */
+/** Removes arguments older than `log_arguments_hours`. The calls stay. */
 export async function forgetArguments(app: Platform): Promise<void> {
   const { request_logs: table } = app.store.tables;
-  const since = await keptSince(app);
-  // The condition of its index, as it stands there.
+  const since = await loggedSince(app);
+  // The condition of the partial index, in the same form.
   const due = and(sql`arguments > ''`, lt(table.timestamp, since));
   for (;;) {
     const removed = await app.store.write((tx) => {

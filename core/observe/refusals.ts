@@ -7,10 +7,10 @@ import type { Db } from '#core/store/store.ts';
 import { keepNewest, readPage } from '#core/store/pages.ts';
 import { HOUR_MS, hourOf } from './metrics/sums.ts';
 
-const KEPT = 1_000;
+const MAX_REFUSALS = 1_000;
 const COUNTED_MS = 24 * HOUR_MS;
 
-/** Stores what a host refused: the newest as a list, all of them as a number. */
+/** Stores the refused requests of a host: the newest in a list, and the number of all. */
 export async function storeRefusals(
   app: Platform,
   tx: Db,
@@ -23,10 +23,10 @@ export async function storeRefusals(
       .insert(table)
       .values(
         refusals
-          .slice(-KEPT)
+          .slice(-MAX_REFUSALS)
           .map(({ timestamp, ...rest }) => ({ ...rest, timestamp: new Date(Math.min(timestamp, now)).toISOString() })),
       );
-    await keepNewest(tx, table, KEPT);
+    await keepNewest(tx, table, MAX_REFUSALS);
   }
   const hour = hourOf(now);
   for (const [kind, count] of Object.entries(refused) as [RefusalKind, number][]) {

@@ -5,8 +5,9 @@ import { gte } from 'drizzle-orm';
 import { onSignal, signal } from '#core/platform/signals.ts';
 import { AppError } from '#core/errors.ts';
 import type { Handlers } from '#core/context/context.ts';
+import { tokenNames } from './token-names.ts';
 
-/** Hosts report every 5 s; a report older than this is of a host that is gone. */
+/** Hosts report every 5 s, so a host with an older report has disconnected. */
 export const REPORT_MS = 15_000;
 
 export const runningCallHandlers: Pick<Handlers<WithSources & WithHosts>, `calls.${'running' | 'cancel'}`> = {
@@ -25,7 +26,7 @@ export const runningCallHandlers: Pick<Handlers<WithSources & WithHosts>, `calls
   },
 };
 
-/** Hands on to the hosts of this server what another server was asked to cancel. */
+/** Forwards cancellations from other servers to the hosts of this server. */
 export const followCancels = (app: Platform & WithHosts): (() => void) =>
   onSignal(app, 'cancel', (id) => app.hosts.publish({ event: 'cancel', data: { id } }));
 
@@ -36,12 +37,15 @@ async function reported(app: Platform) {
     .select({ host: host_reports.host_id, running: host_reports.running })
     .from(host_reports)
     .where(gte(host_reports.reported_at, recent));
-  return reports.flatMap(({ host, running }) =>
-    (running ?? []).map(({ since, caller, ...call }) => ({
-      ...call,
-      host,
-      since: new Date(since).toISOString(),
-      person: caller?.person ?? null,
-    })),
+  const calls = reports.flatMap(({ host, running }) => (running ?? []).map((call) => ({ ...call, host })));
+  const names = await tokenNames(
+    app,
+    calls.map(({ caller }) => caller?.token),
   );
+  return calls.map(({ since, caller, ...call }) => ({
+    ...call,
+    since: new Date(since).toISOString(),
+    token_name: names.get(caller?.token ?? '') ?? null,
+    person: caller?.person ?? null,
+  }));
 }

@@ -13,12 +13,12 @@ import { storeRefusals } from './refusals.ts';
 import { addToTraffic } from './traffic/traffic.ts';
 import { addToSeries, takeTurns } from './usage-series.ts';
 
-/** A host's clock may be ahead by so much; what is later counts as now. */
+/** A host's clock may be ahead by this much. Later times are replaced by the present. */
 const CLOCK_SKEW_MS = 5 * 60_000;
 
 /**
- * Stores what a host did, in one transaction: every call, its part of the series, the host's queues.
- * @returns false when this batch of this boot was stored before.
+ * Stores a batch of a host in one transaction: every call, the series, and the host's queues.
+ * @returns false when this batch of this boot was already stored.
  */
 export async function storeUsage(app: Platform, host_id: string, sent: UsageBatch): Promise<boolean> {
   const named = await callerNames(app, [...sent.groups, ...sent.lists, ...(sent.running ?? [])]);
@@ -38,7 +38,7 @@ export async function storeUsage(app: Platform, host_id: string, sent: UsageBatc
       sessions = await addToSessions(app, tx, groups, cells, lists);
     }
     if (calls.timestamp.length > 0) {
-      const session_ids = cell_of.map((place) => sessions[place] ?? 0);
+      const session_ids = cell_of.map((index) => sessions[index] ?? 0);
       await insertLogs(app, tx, { ...batch, calls }, session_ids);
       await addToSeries(app, tx, groups, cells);
       await addToTraffic(app, tx, groups, cells);
@@ -54,14 +54,14 @@ export async function storeUsage(app: Platform, host_id: string, sent: UsageBatc
   return stored;
 }
 
-/** Of a queue at rest every report says the same. */
+/** Reports of an idle queue are all the same. */
 const isAtWork = ({ calls, queues = [], running = [] }: UsageBatch): boolean =>
   calls.timestamp.length > 0 || running.length > 0 || queues.some(({ active, waiting }) => active + waiting > 0);
 
 const notAhead = (times: Calls['timestamp'], now: number): Calls['timestamp'] =>
   times.some((ms) => ms > now + CLOCK_SKEW_MS) ? times.map((ms) => (ms > now + CLOCK_SKEW_MS ? now : ms)) : times;
 
-/** Sequences of one boot grow: a batch that is not newer than the stored one was stored. */
+/** Sequence numbers increase within a boot, so a batch that is not newer than the stored one was already stored. */
 async function claim(app: Platform, tx: Db, host_id: string, { boot_id, seq, queues, running }: UsageBatch): Promise<boolean> {
   const { host_reports } = app.store.tables;
   const report = { seq, reported_at: app.clock().toISOString(), ...(queues && { queues }), ...(running && { running }) };
@@ -73,7 +73,7 @@ async function claim(app: Platform, tx: Db, host_id: string, { boot_id, seq, que
   return stored.length > 0;
 }
 
-/** What a start of a host reported of itself; its calls stay. */
+/** Deletes the report of a host's boot. Its calls stay. */
 export async function forgetReports(app: Platform, boot_id: string): Promise<void> {
   const { host_reports } = app.store.tables;
   await app.store.write((tx) => tx.delete(host_reports).where(eq(host_reports.boot_id, boot_id)));
@@ -104,9 +104,9 @@ async function insertLogs(
       duration_ms: { type: 'thousandths', cells: calls.duration_ms },
       wait_ms: { type: 'thousandths', cells: calls.wait_ms },
       rows: { type: 'integer', cells: calls.rows },
-      database_ms: { type: 'thousandths', cells: calls.database_ms ?? none },
+      database_ms: { type: 'thousandths', cells: calls.database_ms },
       bytes: { type: 'integer', cells: calls.bytes.map((size) => Math.round(size)) },
-      tokens: { type: 'integer', cells: calls.tokens ?? none },
+      tokens: { type: 'integer', cells: calls.tokens },
       truncated: { type: 'integer', cells: calls.truncated ?? none },
       error_message: note('error_message'),
       sqlstate: note('sqlstate'),
@@ -137,18 +137,18 @@ async function insertLogs(
 }
 
 type Texts = 'kind' | 'name' | 'connection_id' | 'client' | 'token_prefix' | 'error';
-/** Versions count from 1, and columns hold no null. */
+/** Version numbers start at 1, and the column cannot be null. */
 const NO_VERSION = 0;
 
-/** Groups with the errors in them: there are few, and every call is one of them. */
+/** Groups by error: there are few errors, and every call belongs to one group. */
 function toOutcomes(groups: readonly CallGroup[], { group, error }: Calls) {
   const outcomes: (CallGroup & { error: string | null })[] = groups.map((one) => ({ ...one, error: null }));
   const failed = new Map<string, number>();
-  const places = group.map((place, n) => {
+  const places = group.map((index, n) => {
     const code = error[n] ?? null;
-    const called = groups[place];
-    if (code === null || called === undefined) return place;
-    const key = `${place} ${code}`;
+    const called = groups[index];
+    if (code === null || called === undefined) return index;
+    const key = `${index} ${code}`;
     const known = failed.get(key) ?? outcomes.push({ ...called, error: code }) - 1;
     failed.set(key, known);
     return known;
@@ -160,7 +160,7 @@ async function noteTokenUses(app: Platform, tx: Db, uses: UsageBatch['token_uses
   const { mcp_tokens } = app.store.tables;
   const now = app.clock().toISOString();
   for (const { id, ...use } of uses) {
-    // Later than now, as a host's clock may say, would keep an idle token for as long.
+    // If a host's clock is ahead, a later time would keep an idle token valid for longer.
     const last_used_at = use.last_used_at < now ? use.last_used_at : now;
     await tx
       .update(mcp_tokens)

@@ -1,8 +1,8 @@
 import { type Log, reasonOf } from '#core/process/log.ts';
 
 /**
- * Work that follows a commit. The change is stored whatever comes of it, so a failure is logged and the answer stays: a caller that
- * reads of a failure sends the change again. @returns null when it failed.
+ * Runs work that follows a commit. A failure is only logged, because the change is stored and a client that receives an error
+ * would send it again. @returns null if the work failed.
  */
 export async function afterCommit<T>({ log }: { readonly log: Log }, what: string, work: () => Promise<T>): Promise<T | null> {
   try {

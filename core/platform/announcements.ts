@@ -2,7 +2,7 @@ import type { Platform } from './platform.ts';
 import type { Announcement } from '#core/contract/announcements.ts';
 import { signal, onSignal } from './signals.ts';
 
-/** Those of one moment are told together. */
+/** Announcements within this time are combined. */
 const TOGETHER_MS = 250;
 
 export function announce(app: Platform, what: Announcement): void {
@@ -18,10 +18,10 @@ async function tellSoon(app: Platform): Promise<void> {
   await signal(app, 'announced', JSON.stringify(all)).catch(() => undefined);
 }
 
-/** What other signals say stands for an announcement of its own. */
+/** Signals that are also announced. */
 const SIGNALLED = { hosts: 'hosts', deployment: 'hosts', canary: 'canary', certificate: 'ssl' } as const;
 
-/** Hears the announcements of every server of the installation. @returns a function that ends it. */
+/** Subscribes to the announcements of all servers of the installation. @returns a function that unsubscribes. */
 export function onAnnounced(app: Platform, listener: (all: readonly Announcement[]) => void): () => void {
   const ends = [
     onSignal(app, 'announced', (text) => listener(JSON.parse(text) as Announcement[])),

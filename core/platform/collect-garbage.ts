@@ -1,17 +1,17 @@
-/** From so many records on, what the work leaves is worth a collection, which takes a tenth of a second. */
+/** Minimum number of records for a garbage collection, which takes 100 ms. */
 const MANY = 1_000;
 
 /**
- * Collects what work on many records left, once its answer is on its way. By itself the engine would wait until as much again is
- * in use, and it counts the room that the SQL parser reserves: hundreds of MiB.
+ * Collects garbage after work on many records, once the response is sent. The engine would wait until memory use has doubled,
+ * counting hundreds of MiB that the SQL parser reserves.
  */
 export function collectAfter(records: number): void {
   if (records >= MANY) setTimeout(() => Bun.gc(true), 0).unref();
 }
 
 /**
- * Collects as work on many records goes on, each time after so many: what the work keeps would otherwise lie scattered in the room
- * that its garbage took, and that room is not given back.
+ * Collects garbage during work on many records, after every `MANY` of them. Otherwise results are scattered between garbage, and
+ * that memory is not returned to the system.
  */
 export function createCollection(): (records: number) => void {
   let since = 0;

@@ -1,6 +1,6 @@
 import { AppError } from '#core/errors.ts';
 
-/** Does work that few of one caller may have under way at once. Throws `rate_limited` with the sentence beyond that. */
+/** Limits how many runs of some work a caller can have at once. Throws `rate_limited` with the given sentence above `most`. */
 export async function inShare<T>(
   counts: Map<string, number>,
   caller: string,

@@ -1,26 +1,27 @@
 import type { Platform } from '#core/platform/platform.ts';
+import { reasonOf } from '#core/process/log.ts';
 import { and, eq, sql, type SQL } from 'drizzle-orm';
 import type { Db, Store } from '#core/store/store.ts';
 
-/** A server that was killed keeps its work from the others for no longer than this. */
+/** After a server is killed, other servers wait at most this long to take over its work. */
 const LEASE_SECONDS = 20;
-/** No lease is for longer: one that says so is of a database whose clock was ahead. */
+/** Leases that end later were written while the database's clock was ahead, and are ignored. */
 const LONGEST_SECONDS = 120;
 const RENEW_MS = 5_000;
 
-/** Seconds by the clock that all servers share. */
+/** The database's time in seconds: all servers share this clock. */
 export const databaseSeconds = ({ store }: Platform): SQL<number> => SECONDS[store.dialect];
 const SECONDS: Readonly<Record<Platform['store']['dialect'], SQL<number>>> = {
   sqlite: sql<number>`((julianday('now') - 2440587.5) * 86400.0)`,
   postgresql: sql<number>`extract(epoch from clock_timestamp())::double precision`,
 };
 
-/** The time by that clock, in ms since 1970; with an embedded database it is the server's own. */
+/** The database's time in milliseconds since 1970; with an embedded database, the server's time. */
 export async function databaseTime(app: Platform, db: Db): Promise<number> {
   const here = app.clock().getTime();
   if (app.store.dialect === 'sqlite') return here;
   const { meta } = app.store.tables;
-  // One row is there from the first start on.
+  // This table always has a row after the first start.
   const [row] = await db
     .select({ seconds: databaseSeconds(app) })
     .from(meta)
@@ -28,10 +29,10 @@ export async function databaseTime(app: Platform, db: Db): Promise<number> {
   return row === undefined ? here : row.seconds * 1_000;
 }
 
-/** Whether other servers may use the same database: an embedded one has a single server. */
+/** Whether other servers can use the same database. An embedded database has a single server. */
 export const mayHaveOthers = ({ store }: Platform): boolean => store.dialect === 'postgresql';
 
-/** Takes or keeps a lease; false when another one has it. */
+/** Acquires or renews a lease. Returns false if another holder has it. */
 export async function takeLease(app: Platform, name: string, holder: string, seconds = LEASE_SECONDS): Promise<boolean> {
   const { leases } = app.store.tables;
   const now = databaseSeconds(app);
@@ -55,13 +56,13 @@ export async function endLease(app: Platform, name: string, holder: string): Pro
   await app.store.write((tx) => tx.delete(leases).where(and(eq(leases.name, name), eq(leases.holder, holder))));
 }
 
-/** Another server may do the work by now: what is left of it must not happen here. */
+/** The lease is lost, so another server may run the work and the rest of it must not run here. */
 export class LeaseLost extends Error {}
 
 export interface Lease {
-  /** Aborted as soon as it is known that the lease is lost. */
+  /** Aborted when the loss of the lease is detected. */
   readonly lost: AbortSignal;
-  /** Rejects when the lease is lost. For right before what no transaction undoes: a request to somebody else. */
+  /** Rejects if the lease is lost. Call it right before a request to another system, which no transaction can undo. */
   check(): Promise<void>;
 }
 
@@ -71,10 +72,10 @@ interface Times {
 }
 
 /**
- * Does the work unless another server does it now.
- * @param work gets the app as the holder has it, whose every write is refused in its own transaction when the lease is lost. A program
- * that was paused, or cut off from its database, for longer than the lease changes nothing that way.
- * @returns null when another server does the work, or took it over.
+ * Runs the work unless another server is running it.
+ * @param work receives an app whose writes renew the lease in the same transaction and fail once it is lost. A program that was
+ * paused or disconnected for longer than the lease therefore changes nothing.
+ * @returns null if another server runs the work or took it over.
  */
 export async function withLease<A extends Platform, T>(
   app: A,
@@ -82,33 +83,33 @@ export async function withLease<A extends Platform, T>(
   work: (held: A, lease: Lease) => Promise<T>,
   { seconds, renew_ms }: Times = { seconds: LEASE_SECONDS, renew_ms: RENEW_MS },
 ): Promise<T | null> {
-  // Of this work alone: what took the lease in between was another one, even of this server.
+  // A new holder for each run, so that a later run of this server is a different holder.
   const holder = app.ids();
   const ending = new AbortController();
   const { signal: lost } = ending;
-  let kept_until = performance.now() + seconds * 1_000;
+  let held_until = performance.now() + seconds * 1_000;
   let over = false;
   if (!(await takeLease(app, name, holder, seconds))) return null;
-  /** Keeps the lease in a transaction: until its end nobody else takes it. */
+  /** Renews the lease in the transaction: no other server can acquire it until the transaction ends. */
   const hold = async (tx: Db): Promise<void> => {
     lost.throwIfAborted();
     const until = performance.now() + seconds * 1_000;
     if (!(await renewLease(app, tx, { name, holder, seconds }))) ending.abort(new LeaseLost(`The lease ${name} was lost.`));
     lost.throwIfAborted();
-    kept_until = until;
+    held_until = until;
   };
   const check = (): Promise<void> => app.store.write(hold);
   const keeping = setInterval(() => {
     check().catch((error: unknown) => {
       if (over || lost.aborted) return;
-      app.log.warning('a lease was not renewed', { name, reason: String(error) });
-      if (performance.now() > kept_until) ending.abort(new LeaseLost(`The lease ${name} could not be renewed in time.`));
+      app.log.warning('a lease was not renewed', { name, reason: reasonOf(error) });
+      if (performance.now() > held_until) ending.abort(new LeaseLost(`The lease ${name} could not be renewed in time.`));
     });
   }, renew_ms);
   const { store } = app;
   const write: Store['write'] = (change) =>
     store.write(async (tx) => {
-      // What follows the work in the background has no lease, and needs none.
+      // Background work that continues after the lease writes without it.
       if (!over) await hold(tx);
       return change(tx);
     });
@@ -121,22 +122,22 @@ export async function withLease<A extends Platform, T>(
   } finally {
     over = true;
     clearInterval(keeping);
-    // What is not given back ends by itself.
+    // If the release fails, the lease expires.
     await endLease(app, name, holder).catch(() => undefined);
   }
 }
 
-/** Whether the holder still has the lease, which is kept then. */
+/** Returns false if the lease was lost. */
 async function renewLease(
   app: Platform,
   tx: Db,
   { name, holder, seconds }: { readonly name: string; readonly holder: string; readonly seconds: number },
 ): Promise<boolean> {
   const { leases } = app.store.tables;
-  const kept = await tx
+  const renewed = await tx
     .update(leases)
     .set({ until: sql<number>`${databaseSeconds(app)} + ${sql.raw(String(seconds))}` })
     .where(and(eq(leases.name, name), eq(leases.holder, holder)))
     .returning({ name: leases.name });
-  return kept.length > 0;
+  return renewed.length > 0;
 }

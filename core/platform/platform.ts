@@ -1,16 +1,37 @@
-import { createHmac, randomBytes } from 'node:crypto';
 import type { Env } from '#core/process/env.ts';
-import type { Announcement } from '#core/contract/announcements.ts';
 import type { Kv } from '#core/cluster/kv.ts';
 import type { Log } from '#core/process/log.ts';
-import { createKeyring, type Keyring } from '#core/lib/secrets.ts';
+import type { Store } from '#core/store/store.ts';
+import type { Announcement } from '#core/contract/announcements.ts';
+import { type Keyring, createKeyring } from '#core/lib/secrets.ts';
+import type { DialPolicy } from '#core/engines/shared/source.ts';
+import type { Guard } from '#core/lib/prompt-guard/guard.ts';
 import { withTimeout } from '#core/lib/with-timeout.ts';
 import { dialPolicy } from '#core/engines/shared/policy.ts';
-import type { DialPolicy } from '#core/engines/shared/source.ts';
+import { createHmac, randomBytes } from 'node:crypto';
 import { readMeta, writeMeta } from '#core/store/meta.ts';
-import type { Store } from '#core/store/store.ts';
-import type { Guard } from '#core/lib/prompt-guard/guard.ts';
-import { type Waits, WAITS } from './waits.ts';
+
+/** Timeouts of the server for other systems, in milliseconds. */
+export interface Waits {
+  /** For the responses of hosts during a deploy, and for each host to open a new address or to load a candidate. */
+  readonly hosts_ms: number;
+  /** For a request to an identity provider, including its body. */
+  readonly provider_ms: number;
+  /** For the metadata document of an OAuth client. */
+  readonly client_document_ms: number;
+  /** For the test of a connection. */
+  readonly connection_test_ms: number;
+  /** For the deploys or changes of the served version that are ahead of another. */
+  readonly turn_ms: number;
+}
+
+export const WAITS: Waits = {
+  hosts_ms: 5_000,
+  provider_ms: 5_000,
+  client_document_ms: 5_000,
+  connection_test_ms: 10_000,
+  turn_ms: 30_000,
+};
 
 export interface PlatformOptions {
   readonly env: Env;
@@ -19,42 +40,42 @@ export interface PlatformOptions {
   readonly log: Log;
   readonly clock: () => Date;
   readonly ids: () => string;
-  /** Whether deployed versions are written to `SVC_GENERATED_DIR` as projects, each by a program of its own; absent: they are. */
+  /** False: deployed versions are not written to `SVC_GENERATED_DIR` as projects. */
   readonly writes_projects?: boolean;
-  /** How long others are waited for, where it is not the standard. */
+  /** Timeouts that differ from the defaults. */
   readonly waits?: Waits;
 }
 
-/** What all server code runs on. */
+/** The services that all server code runs on. */
 export interface Platform extends PlatformOptions {
   readonly waits: Waits;
   readonly keyring: Keyring;
-  /** Names this installation to its hosts: the same for every server of its metadata database. */
+  /** Identifies the installation to its hosts; the same for all servers of one metadata database. */
   readonly installation_id: string;
   readonly policy: DialPolicy;
-  /** The prompt guard of the present settings. */
+  /** Prompt guards of the current settings. */
   readonly guards: Map<string, Guard>;
-  /** What is to be announced to open pages in a moment. */
+  /** Pending announcements to open pages. */
   readonly announced: Set<Announcement>;
-  /** Of this process: whether it ends, and how many requests it answers now. */
+  /** State of this process: whether it is shutting down, and how many requests are in progress. */
   readonly life: { ending: boolean; answering: number };
-  /** Work that no caller waits for; `close` does. */
+  /** Registers work that no caller waits for; `close` waits for it. */
   background(work: Promise<void>): void;
-  /** Waits; no longer than until the app closes. */
+  /** Resolves after this time or when the app closes. */
   sleep(ms: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What nobody waits for may end by itself for so long. */
+/** Maximum time that `close` waits for background work. */
 const BACKGROUND_MS = 2_500;
 
-/** What the rooms above give to the platform. */
+/** Hooks that the rooms above provide. */
 export interface PlatformUse {
-  /** Addresses of our own that no connection may reach. */
+  /** Addresses of Sluice itself, which connections must not reach. */
   forbidden(): ReturnType<NonNullable<DialPolicy['forbiddenNow']>>;
-  /** Ends what work in the background may wait for. */
+  /** Ends the waits of background work. */
   closeFirst(): Promise<void>;
-  /** Ends the rest, before the stores are closed. */
+  /** Releases everything else before the stores close. */
   closeLast(): Promise<void>;
 }
 
@@ -91,17 +112,17 @@ export async function createPlatform(options: PlatformOptions, use: PlatformUse)
   };
 }
 
-/** The fingerprint key is made once and kept in the metadata database, always sealed with the first key of the ring. */
+/** Creates the fingerprint key once. It is stored in the metadata database, encrypted with the first key of the ring. */
 async function openKeyring({ env, store }: PlatformOptions): Promise<Pick<Platform, 'keyring' | 'installation_id'>> {
   const { meta } = store.tables;
   const bootstrap = createKeyring(env.SVC_ENCRYPTION_KEY, new Uint8Array(32));
-  const place = 'meta/fingerprint_key';
+  const path = 'meta/fingerprint_key';
   const plain = await store.write(async (tx) => {
-    const fresh = bootstrap.seal(randomBytes(32).toString('hex'), place);
+    const fresh = bootstrap.seal(randomBytes(32).toString('hex'), path);
     await tx.insert(meta).values({ key: 'fingerprint_key', value: fresh }).onConflictDoNothing();
     const sealed = (await readMeta(store, tx, 'fingerprint_key')) ?? fresh;
-    const opened = bootstrap.open(sealed, place);
-    if (bootstrap.stale(sealed)) await writeMeta(store, tx, 'fingerprint_key', bootstrap.seal(opened, place));
+    const opened = bootstrap.open(sealed, path);
+    if (bootstrap.stale(sealed)) await writeMeta(store, tx, 'fingerprint_key', bootstrap.seal(opened, path));
     return opened;
   });
   const fingerprint_key = Buffer.from(plain, 'hex');
@@ -109,7 +130,7 @@ async function openKeyring({ env, store }: PlatformOptions): Promise<Pick<Platfo
   return { keyring: createKeyring(env.SVC_ENCRYPTION_KEY, fingerprint_key), installation_id };
 }
 
-/** Leaves nothing behind: a race with a promise that lives as long as the program would, each time. */
+/** Not `Promise.race`, which would leak with an abort signal that lives as long as the program. */
 function sleepUntil(ms: number, end: AbortSignal): Promise<void> {
   if (end.aborted) return Promise.resolve();
   const { promise, resolve } = Promise.withResolvers<void>();

@@ -2,11 +2,11 @@ import type { Platform } from '#core/platform/platform.ts';
 import type { Progress } from '#core/contract/observe/progress.ts';
 import { getSealed, setSealed } from './sealed-kv.ts';
 
-/** Nobody looks more often, and what is left by a server that was killed is soon forgotten. */
+/** Minimum interval between stored updates. They expire soon if the server is killed. */
 const EVERY_MS = 200;
-const KEPT_MS = 30_000;
+const TTL_MS = 30_000;
 
-/** Tells of long work how far it is, over all servers. Nothing waits for it, and nothing fails with it. */
+/** Reports the progress of long work to all servers. Callers do not wait for it, and its errors do not fail the work. */
 export interface ProgressNote {
   begin(step: Progress['step'], of: number): void;
   add(count: number): void;
@@ -15,10 +15,10 @@ export interface ProgressNote {
 
 export function createProgressNote(app: Pick<Platform, 'kv' | 'keyring'>, key: string): ProgressNote {
   let now: Progress = { step: 'check', done: 0, of: 0 };
-  let told_at = Number.NEGATIVE_INFINITY;
+  let sent_at = Number.NEGATIVE_INFINITY;
   const tell = (): void => {
-    told_at = performance.now();
-    setSealed(app, key, JSON.stringify(now), KEPT_MS).catch(() => undefined);
+    sent_at = performance.now();
+    setSealed(app, key, JSON.stringify(now), TTL_MS).catch(() => undefined);
   };
   return {
     begin(step, of) {
@@ -27,7 +27,7 @@ export function createProgressNote(app: Pick<Platform, 'kv' | 'keyring'>, key: s
     },
     add(count) {
       now.done += count;
-      if (now.done >= now.of || performance.now() - told_at >= EVERY_MS) tell();
+      if (now.done >= now.of || performance.now() - sent_at >= EVERY_MS) tell();
     },
     end: () => void app.kv.delete(key).catch(() => undefined),
   };

@@ -1,20 +1,21 @@
 import type { Platform } from '#core/platform/platform.ts';
+import { reasonOf } from '#core/process/log.ts';
 import { onSignal, type Signal } from './signals.ts';
 
 export interface RegularWork {
   readonly every_ms: number;
-  /** Names the work in the log. */
+  /** Name of the work in the log. */
   readonly what: string;
   readonly work: () => Promise<void>;
-  /** The first turn is now. */
+  /** Starts the first run immediately. */
   readonly at_once?: boolean;
-  /** Ends the wait for the next turn. */
+  /** A signal that starts the next run early. */
   readonly wake?: Signal;
 }
 
 /**
- * Works in turns, never in two at once; a turn that fails is logged and the next one tries again. The end of the app waits for a turn
- * that runs. @returns a function that ends it.
+ * Runs work periodically, one run at a time. A failed run is logged and the next one tries again. Closing the app waits for the
+ * current run. @returns a function that stops it.
  */
 export function runEvery(app: Platform, { every_ms, what, work, at_once = false, wake }: RegularWork): () => void {
   let working = false;
@@ -26,7 +27,7 @@ export function runEvery(app: Platform, { every_ms, what, work, at_once = false,
     again = false;
     app.background(
       (async () => work())()
-        .catch((error: unknown) => app.log.warning(`${what} failed`, { reason: String(error) }))
+        .catch((error: unknown) => app.log.warning(`${what} failed`, { reason: reasonOf(error) }))
         .finally(() => {
           working = false;
           if (again && !ended) turn();
@@ -37,7 +38,7 @@ export function runEvery(app: Platform, { every_ms, what, work, at_once = false,
   const timer = setInterval(turn, every_ms);
   timer.unref();
   const woken = (): void => {
-    // What a turn has read may be older than the signal.
+    // The current run may have read data from before the signal.
     again = working;
     turn();
   };

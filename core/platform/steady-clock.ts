@@ -2,23 +2,23 @@ import type { Platform } from '#core/platform/platform.ts';
 import { eq } from 'drizzle-orm';
 import { databaseTime } from './leases.ts';
 
-/** While a server is up, old data is deleted many times within this: a longer gap is a pause, or a clock that jumped ahead. */
+/** A running server deletes old data much more often than this. A longer gap means a pause, or a clock that jumped ahead. */
 const USUAL_MS = 3_600_000;
-/** After such a gap nothing is deleted for so long: until then somebody may have set the clock right. */
+/** After such a gap, no data is deleted for this long, so that an operator can correct the clock. */
 const HOLD_MS = 6 * 3_600_000;
-/** The time is noted no more often. */
+/** Minimum interval between stored times. */
 const NOTED_MS = 5 * 60_000;
 const KEY = 'steady_clock';
 
-/** What is stored of it, in ms since 1970: when it was read last, and since when it is far ahead of that; 0: it is not. */
+/** Stored state in milliseconds since 1970: the time of the last run, and when a jump ahead was first detected (0: none). */
 interface Noted {
   readonly at: number;
   readonly ahead_since: number;
 }
 
 /**
- * Deletes what is old by a clock that is believed: a jump of the server's clock must not delete everything. With PostgreSQL the time
- * is that of the database if that is earlier. @param work gets the app with the time of the beginning.
+ * Deletes old data only while the clock is plausible: a jump of the server's clock must not delete everything. With PostgreSQL,
+ * the earlier of the server's and the database's time is used. @param work receives an app whose clock is fixed at the start.
  * @returns null while the time may be wrong.
  */
 export async function withSteadyClock<A extends Platform, T>(app: A, work: (app: A) => Promise<T>): Promise<T | null> {
@@ -37,7 +37,7 @@ export async function withSteadyClock<A extends Platform, T>(app: A, work: (app:
 function nextAfter(noted: Noted, now: number): Noted {
   const gap = now - noted.at;
   if (Math.abs(gap) < NOTED_MS && noted.ahead_since === 0) return noted;
-  // It was ahead before, or is behind now: neither deletes too much.
+  // The clock was ahead before, or is behind now: neither deletes too much.
   if (gap < 0) return { at: now, ahead_since: 0 };
   const has_held = noted.ahead_since > 0 && now - noted.ahead_since >= HOLD_MS;
   if (gap <= USUAL_MS || has_held) return { at: now, ahead_since: 0 };

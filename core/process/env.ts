@@ -5,7 +5,7 @@ import { type Setting, SETTINGS } from './env/settings.ts';
 
 type Parsed = { readonly [K in keyof typeof SETTINGS]: ReturnType<(typeof SETTINGS)[K]['parse']> };
 
-/** The environment, parsed once: absolute folders, defaults resolved, secrets present. */
+/** The parsed environment: absolute folders, defaults applied, secrets present. */
 export type Env = Omit<Parsed, 'SVC_BIND' | 'SVC_SQLITE_DIR' | 'SVC_FASTMCP_HOST' | 'SVC_ENCRYPTION_KEY'> & {
   readonly SVC_BIND: string;
   readonly SVC_SQLITE_DIR: string;
@@ -13,11 +13,11 @@ export type Env = Omit<Parsed, 'SVC_BIND' | 'SVC_SQLITE_DIR' | 'SVC_FASTMCP_HOST
   readonly SVC_ENCRYPTION_KEY: readonly string[];
   readonly SVC_JWT_SECRET: string;
   readonly SVC_AGENT_SERVICE_TOKEN: string;
-  /** Absolute paths of the secrets that were read from files (`…_FILE`), by their names. */
+  /** Absolute paths of secrets that were read from files (`…_FILE`), by the names of the secrets. */
   readonly secret_files: Readonly<Record<string, string>>;
 };
 
-/** Every fault of the environment at once. */
+/** Lists all faults of the environment. */
 export class EnvError extends Error {
   override readonly name = 'EnvError';
   readonly faults: readonly string[];
@@ -35,14 +35,14 @@ const SECRETS: Readonly<Record<Program, readonly (keyof typeof SETTINGS)[]>> = {
   host: ['SVC_ENCRYPTION_KEY', 'SVC_AGENT_SERVICE_TOKEN'],
   agent: ['SVC_AGENT_SERVICE_TOKEN'],
 };
-/** Secrets that a program may do without; a weak one is refused all the same. */
+/** Optional secrets. A weak value is refused for these too. */
 const OPTIONAL_SECRETS = ['REDIS_PASSWORD', 'SVC_METRICS_TOKEN'] as const;
 const SAMPLES = /^(change|replace|your|example|sample|secret|password|test|insert|todo)|^(.)\2*$/i;
 
 /**
- * @param source the process environment, with generated dev secrets merged in.
- * @returns the parsed values and warnings about names that are not known.
- * @throws EnvError with the full list of faults.
+ * @param source the process environment, including generated development secrets.
+ * @returns the parsed values, and warnings about unknown names.
+ * @throws EnvError with all faults.
  */
 export function parseEnv(
   program: Program,
@@ -86,7 +86,7 @@ export function parseEnv(
   if (faults.length > 0) throw new EnvError(faults);
   return {
     env: { ...resolveDefaults(parsed), secret_files: secretFiles(source) },
-    warnings: [...unknownNames(source), ...retiredNames(source)],
+    warnings: unknownNames(source),
   };
 }
 
@@ -153,36 +153,33 @@ function unknownNames(source: Readonly<Record<string, string | undefined>>): str
     .map((name) => `${name} is not a known variable.${didYouMean(name, known)}`);
 }
 
-/** Variables that are set and do nothing. */
-const retiredNames = (source: Readonly<Record<string, string | undefined>>): string[] =>
-  Object.entries(SETTINGS as Record<string, Setting<unknown>>)
-    .filter(([name, { retired }]) => retired === true && (source[name] ?? '') !== '')
-    .map(([name, { meaning }]) => `${name} has ${meaning}.`);
-
-/** Where a domain of this installation is reached over HTTPS, without a slash at the end. */
+/** HTTPS origin of a domain of this installation, without a trailing slash. */
 export const httpsOrigin = ({ SVC_EXTERNAL_HTTPS_PORT: port }: Pick<Env, 'SVC_EXTERNAL_HTTPS_PORT'>, domain: string): string =>
   `https://${domain}${port === 443 ? '' : `:${port}`}`;
 
-/** Where the server's Redis is (contract section 0). */
+/** The URL of the server's Redis. */
 export const redisUrl = (env: Pick<Env, 'SVC_REDIS_URL' | 'REDIS_URL' | 'REDIS_PASSWORD'>): string =>
   env.SVC_REDIS_URL ?? env.REDIS_URL ?? `redis://:${encodeURIComponent(env.REDIS_PASSWORD ?? '')}@redis:6379/0`;
 
-/** Where the hosts of an installation share their limits; null: each has its own. A host alone needs no Redis. */
+/**
+ * The Redis in which the hosts of an installation share their limits. Null: each host counts separately. A single host needs no
+ * Redis.
+ */
 export function hostRedisUrl({ SVC_KV, REDIS_URL, SVC_REDIS_URL, REDIS_PASSWORD }: Env): string | null {
   if (SVC_KV === 'memory') return null;
   return REDIS_URL ?? SVC_REDIS_URL ?? (REDIS_PASSWORD ? redisUrl({ SVC_REDIS_URL, REDIS_URL, REDIS_PASSWORD }) : null);
 }
 
-/** Whoever starts everything at once and has set up nothing is trying it: secrets are generated, as `npm start` does. */
+/** Starting all programs without any settings is a trial, with generated secrets like `npm start`. */
 export function firstTry(): void {
   const { SVC_ENV: kind, SVC_ENCRYPTION_KEY: key, SVC_ENCRYPTION_KEY_FILE: key_file } = process.env;
   if (!kind && !key && !key_file) process.env['SVC_ENV'] = 'dev';
 }
 
-/** `sluice server` names one program; `bun server/main.ts`, the command of the image, starts what `SVC_ROLE` says. */
+/** `sluice server` starts only the server. `bun server/main.ts`, the image's command, starts the programs in `SVC_ROLE`. */
 export function serverAlone(): void {
   process.env['SVC_ROLE'] ||= 'server';
 }
 
-/** The environment of this process; read nowhere else. */
+/** A copy of the process environment. No other code reads `process.env`. */
 export const processEnvironment = (): Record<string, string | undefined> => ({ ...process.env });

@@ -4,21 +4,23 @@ import { hiddenIn, hiddenInName } from '#core/lib/text/hidden-characters.ts';
 
 type Issue = v.BaseIssue<unknown>;
 
-/** Names that every object has without being given them; as names of fields they would slip past a schema. */
+/** Names that every object inherits. As field names they would pass a schema unnoticed. */
 export const isReservedName = (name: string): boolean => name === 'prototype' || name in Object.prototype;
 
-/** Whether every store and driver keeps this text as it is: PostgreSQL refuses NUL, and half a surrogate pair has no UTF-8. */
+/**
+ * Whether all databases and drivers store a string unchanged: PostgreSQL refuses NUL, and a lone surrogate has no UTF-8 encoding.
+ */
 export const isPlainText = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
 
-/** Refuses values that JSON text can hold and that would not come back as they were sent, wherever they stand. */
+/** Refuses strings, at any depth, that JSON can contain but that would not be returned unchanged. */
 export function refuseUnkeepable(input: Readonly<Record<string, unknown>>): void {
   const errors: FieldError[] = [];
   const path: string[] = [];
   let more = 0;
-  const refuse = (said: string): void => {
+  const refuse = (sentence: string): void => {
     const field = path.join('.');
     if (errors.length === MOST_ERRORS) more += 1;
-    else errors.push({ field, message: `${field === '' ? 'The request' : field} ${said}.` });
+    else errors.push({ field, message: `${field === '' ? 'The request' : field} ${sentence}.` });
   };
   const visit = (value: unknown): void => {
     if (typeof value === 'string' && !isPlainText(value)) refuse(NOT_PLAIN);
@@ -38,9 +40,9 @@ export function refuseUnkeepable(input: Readonly<Record<string, unknown>>): void
   if (errors.length > 0) throw refused(errors, more);
 }
 
-/** By which people tell one thing from another: of people, their groups, definitions, files, credentials and webhooks. */
+/** Fields that identify people, groups, definitions, files, credentials and webhooks. */
 const NAMES: ReadonlySet<string> = new Set(['name', 'username', 'display_name', 'server_name', 'label', 'groups', 'tags']);
-/** Texts that people review, by the name of their field. */
+/** Names of the fields with text that people review. */
 const REVIEWED: ReadonlySet<string> = new Set([
   'title',
   'description',
@@ -54,7 +56,7 @@ const REVIEWED: ReadonlySet<string> = new Set([
   'instructions',
   'skill',
 ]);
-/** Values of somebody's own, whatever they hold. */
+/** Fields with user-defined values of any content. */
 const VALUES: ReadonlySet<string> = new Set([
   'arguments',
   'params',
@@ -66,7 +68,7 @@ const VALUES: ReadonlySet<string> = new Set([
   'values',
 ]);
 
-/** Refuses texts of which people would review something else than what a database or a model reads. */
+/** Refuses hidden characters, which make reviewers see a different text than a database or a model reads. */
 export function refuseHidden(input: Readonly<Record<string, unknown>>): void {
   const errors: FieldError[] = [];
   const visit = (value: unknown, field: string, path: string): void => {
@@ -104,13 +106,13 @@ const RULES: Readonly<Record<string, (requirement: unknown) => string>> = {
   integer: () => 'must be a whole number',
 };
 
-/** What a schema refused, as sentences for a person: never the value. @param known names that were allowed at the top. */
+/** Turns schema issues into an error with sentences for people, without values. @param known the allowed top-level names. */
 export function toInvalid(issues: readonly Issue[], known: readonly string[]): AppError {
   const errors = issues.slice(0, MOST_ERRORS).map((issue) => toFieldError(issue, known));
   return refused(errors, issues.length - errors.length);
 }
 
-/** A small body can be wrong in a hundred thousand places; nobody reads more than these. */
+/** Maximum reported faults: even a small body can have a hundred thousand. */
 const MOST_ERRORS = 50;
 
 function refused(errors: readonly FieldError[], more: number): AppError {
@@ -121,8 +123,8 @@ function refused(errors: readonly FieldError[], more: number): AppError {
 function toFieldError(issue: Issue, known: readonly string[]): FieldError {
   const path = (issue.path ?? []).map((item) => String(item.key));
   const field = path.join('.');
-  const said = sentence(issue, path, known);
-  return { field, message: `${field === '' ? 'The request' : field} ${said}${/[.?]$/.test(said) ? '' : '.'}` };
+  const text = sentence(issue, path, known);
+  return { field, message: `${field === '' ? 'The request' : field} ${text}${/[.?]$/.test(text) ? '' : '.'}` };
 }
 
 function sentence(issue: Issue, path: readonly string[], known: readonly string[]): string {
@@ -133,7 +135,7 @@ function sentence(issue: Issue, path: readonly string[], known: readonly string[
   if (issue.received === 'undefined') return 'is required';
   if (issue.kind === 'validation' && issue.input === '') return 'must not be empty';
   if (issue.type === 'picklist') return `must be one of ${issue.expected?.replaceAll(/[()"]/g, '').replaceAll(' | ', ', ')}`;
-  // A message of our own; those of the library begin with "Invalid".
+  // A custom message; those of valibot start with "Invalid".
   if (!issue.message.startsWith('Invalid ')) return issue.message;
   if (issue.type === 'regex') return 'has an invalid format';
   if (issue.received === 'null') return 'must not be null';

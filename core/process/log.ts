@@ -1,5 +1,5 @@
 import { withTimeout } from '#core/lib/with-timeout.ts';
-import { beginning } from '#core/lib/text/shorten.ts';
+import { beginning, cut } from '#core/lib/text/shorten.ts';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { LOG_LEVELS, type LogLevel } from '#core/contract/log-levels.ts';
 
@@ -15,7 +15,7 @@ export interface LogLine {
 
 const LONGEST_TEXT = 500;
 
-/** A line as another program shows it: of bounded length, and of its fields those that are plain values. */
+/** A log line for display in another program: limited in length, with primitive fields only. */
 export function toShortLine({ timestamp, level, message, fields }: LogLine) {
   const shown: Record<string, string | number | boolean | null> = {};
   for (const [name, value] of Object.entries(fields)) {
@@ -25,22 +25,22 @@ export function toShortLine({ timestamp, level, message, fields }: LogLine) {
   return { timestamp, level, message: beginning(message, LONGEST_TEXT), fields: shown };
 }
 
-/** Structured log: an event's name as `message` and fields; never SQL values, tokens or secrets. */
+/** Structured log: `message` is the name of an event. Fields never contain SQL values, tokens or secrets. */
 export interface Log {
   readonly debug: (message: string, fields?: Record<string, unknown>) => void;
   readonly info: (message: string, fields?: Record<string, unknown>) => void;
   readonly warning: (message: string, fields?: Record<string, unknown>) => void;
   readonly error: (message: string, fields?: Record<string, unknown>) => void;
-  /** Every line that this work writes, here or under another source, has these fields too. */
+  /** Adds these fields to every line that `work` logs, under any source. */
   during<T>(fields: Readonly<Record<string, unknown>>, work: () => T): T;
   /** The same sink under another source. */
   readonly from: (source: LogSource) => Log;
   setLevel(level: LogLevel): void;
-  /** Hands every line that is written from now on to one more reader. */
+  /** Passes all further lines to another listener too. */
   tap(listener: (line: LogLine) => void): void;
 }
 
-/** @param sink takes every line at or above the level, e.g. `toStream(process.stdout)`. */
+/** @param sink receives every line at or above the level, such as `toStream(process.stdout)`. */
 export function createLog(
   level: LogLevel,
   sink: (line: LogLine) => void,
@@ -79,36 +79,58 @@ export function createLog(
   return make(source);
 }
 
-/** What a fault is, and what caused it: the driver's words, without the values of a statement. */
-export function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const [own = ''] = error.message.split('\nparams:');
-  return error.cause instanceof Error ? `${own}: ${reasonOf(error.cause)}` : own;
+/** How much of a failed statement is logged; its cause follows. */
+const LONGEST_STATEMENT = 120;
+const STATEMENT = 'Failed query: ';
+
+/** The message of an error. Of a statement that failed, only the beginning is shown, and none of its values. */
+function messageOf(error: Error): string {
+  const [message = ''] = error.message.split('\nparams:');
+  return message.startsWith(STATEMENT) ? cut(message.replaceAll(/\s+/g, ' '), STATEMENT.length + LONGEST_STATEMENT) : message;
 }
 
+/** The messages of an error and its causes, without the values of a statement. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const message = messageOf(error);
+  if (!(error.cause instanceof Error)) return message;
+  return message.endsWith('.') ? `${message} (${reasonOf(error.cause)})` : `${message}: ${reasonOf(error.cause)}`;
+}
+
+/** The names and messages of an error and its causes, without the values of a statement, and where the error was thrown. */
+export function traceOf(error: unknown, frames = 3): string {
+  if (!(error instanceof Error)) return String(error);
+  const parts: string[] = [];
+  for (let fault: unknown = error; fault instanceof Error && parts.length < 5; fault = fault.cause)
+    parts.push(`${fault.name}: ${beginning(messageOf(fault), LONGEST_TEXT)}`);
+  // The stack repeats the message, which may have several lines.
+  const lines = (error.stack ?? '').split('\n').map((line) => line.trim());
+  const thrown_at = lines.filter((line) => line.startsWith('at ')).slice(0, frames);
+  return [parts.join(' ← '), ...thrown_at].join(' ');
+}
+
+/** Frames of an error that no code expected. */
+const MOST_FRAMES = 10;
+
 /**
- * The last resort. A promise that nobody waited for is logged, and the program goes on: requests are independent of each other. After an
- * exception that nobody caught nothing is known of the program's state, so it ends with its log line, and whatever started it starts it
- * anew.
+ * The last error handler. An unhandled rejection is logged and the program continues, because requests are independent. After an
+ * uncaught exception the state of the program is unknown, so it logs the exception and exits, and its supervisor restarts it.
  */
 export function logUnhandled(log: Log): void {
-  const write = (message: string, error: unknown) =>
-    log.error(message, {
-      reason: error instanceof Error ? (error.stack ?? error.message).split('\nparams:')[0] : String(error),
-    });
+  const write = (message: string, error: unknown) => log.error(message, { reason: traceOf(error, MOST_FRAMES) });
   process.on('unhandledRejection', (error) => write('unhandled fault', error));
   process.on('uncaughtException', (error) => {
     write('the program ends after a fault', error);
     void written([process.stdout, process.stderr]).finally(() => process.exit(1));
   });
-  // Whoever read the log has gone: lines are lost, and the program serves on.
+  // The reader of the log closed the pipe: further lines are lost and the program continues.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 }
 
-/** A reader that is stuck holds a program up for so long. */
+/** How long a stuck log reader can delay the exit of a program. */
 const LAST_LINES_MS = 1_000;
 
-/** A pipe takes a log later than the program writes it, and what was not taken ends with the program. */
+/** Waits until pipes have accepted all lines; the rest is lost when the program exits. */
 const written = (streams: readonly NodeJS.WritableStream[]): Promise<unknown> =>
   withTimeout(
     Promise.all(streams.map((stream) => new Promise<void>((resolve) => void stream.write('', () => resolve())))),
@@ -118,7 +140,7 @@ const written = (streams: readonly NodeJS.WritableStream[]): Promise<unknown> =>
 
 const COLOURS: Readonly<Record<LogLevel, string>> = { DEBUG: '90', INFO: '36', WARNING: '33', ERROR: '31' };
 
-/** One JSON line each, or a coloured line on a terminal. */
+/** Writes JSON lines, or coloured lines on a terminal. */
 export function toStream(stream: { write(text: string): unknown; isTTY?: boolean }): (line: LogLine) => void {
   return (line) => {
     if (stream.isTTY !== true) {

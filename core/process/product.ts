@@ -1,31 +1,32 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** One compiled file holds every program and what they read; Bun shows its inside as a folder. */
+/** A compiled executable contains all programs and their files, which Bun presents as a folder. */
 const HERE = import.meta.dirname;
 
 export const is_compiled: boolean = HERE.startsWith('/$bunfs/') || HERE.includes('~BUN');
 
 const ROOT = is_compiled ? HERE.replace(/([\\/]root)[\\/].*$/, '$1') : join(HERE, '../..');
 
-/** Where a file of the product is, by its path in the repository. */
+/** Absolute path of a product file, from its path in the repository. */
 export const productFile = (path: string): string => join(ROOT, path);
 
-/** Where a compiled file keeps sources: a module that was compiled in is no file to read. */
+/** Folder of the sources in an executable, because its compiled modules cannot be read as files. */
 export const SOURCES = 'dist/sources';
 
-/** Where the text of one of our modules is. */
+/** Absolute path of the source text of a product module. */
 export const productSource = (path: string): string => productFile(is_compiled ? `${SOURCES}/${path}` : path);
 
-/** Draws results in clients with MCP Apps; built with the UI. */
+/** The page that renders results in clients with MCP Apps; built with the UI. */
 export const VIEW_PAGE = 'ui/dist/view.html';
 
-/** The programs, by the word that a compiled file takes as its first argument. */
+/** Programs by their name, the first argument of a compiled executable. */
 export const PROGRAMS = {
   server: 'server/main.ts',
   host: 'mcp-host/main.ts',
   agent: 'agent/main.ts',
   stdio: 'mcp-host/stdio.ts',
+  'server-child': 'server/run-server.ts',
   'sqlite-child': 'core/engines/sqlite/child.ts',
   'duckdb-child': 'core/engines/duckdb/child.ts',
   'project-child': 'core/deploy/generated-child.ts',
@@ -33,24 +34,24 @@ export const PROGRAMS = {
 
 const is_deno = 'deno' in process.versions;
 
-/** What Deno runs instead. */
+/** Alternative programs for Deno. */
 const ON_DENO: Partial<Readonly<Record<keyof typeof PROGRAMS, string>>> = {
   'sqlite-child': 'mcp-host/runtime/deno-sqlite-child.ts',
 };
 
-/** What starts a program as a process of its own. @param flags of Bun, where there is a Bun to take them. */
+/** The command line that starts a program as a separate process. @param flags options for Bun, ignored by other runtimes. */
 export function programCommand(name: keyof typeof PROGRAMS, flags: readonly string[] = []): string[] {
   if (is_compiled) return [process.execPath, name];
   if (is_deno) return [process.execPath, 'run', '--allow-all', '--no-lock', productFile(ON_DENO[name] ?? PROGRAMS[name])];
   return [process.execPath, ...flags, productFile(PROGRAMS[name])];
 }
 
-/** The arguments that a program was started with; the word that names it was taken out (`server/sluice.ts`). */
+/** The arguments of this program; `server/sluice.ts` already removed the program's name. */
 export const programArguments = (): string[] => process.argv.slice(2);
 
 /**
- * Ends the program when a signal or the end of its parent, which started it with a channel, asks for it. Asked again, it ends at once.
- * @returns whether it ends.
+ * Calls `stop` on a signal, or when the parent process closes the channel. A second signal exits immediately.
+ * @returns whether the program is stopping.
  */
 export function onStop(stop: () => Promise<void>, signals: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT']): () => boolean {
   let stopping = false;
@@ -65,7 +66,7 @@ export function onStop(stop: () => Promise<void>, signals: readonly NodeJS.Signa
   return () => stopping;
 }
 
-/** Where a file of a package is that we are installed with: below us, or beside us where npm installed us as a package too. */
+/** Path of a file in a dependency: below Sluice, or beside it if npm installed Sluice as a package too. */
 export function packageFile(path: string): string {
   const below = productFile(join('node_modules', path));
   const beside = productFile(join('..', path));

@@ -2,17 +2,17 @@ import * as v from 'valibot';
 import { isShown } from '#core/contract/fields.ts';
 
 /**
- * Reads a value by its schema. A list is no object, though it has names: valibot would read it as one. A text that shows nothing is empty
- * where people read it.
+ * Parses a value with its schema. Arrays are not accepted as objects, which valibot would allow. In texts that people read, a
+ * text without visible characters counts as empty.
  */
 export const readValue = <S extends v.GenericSchema>(schema: S, value: unknown): v.SafeParseResult<S> =>
-  readStored(schema, walked(schema as unknown as Node, value, shown));
+  readStored(schema, walked(schema, value, shown));
 
-/** As `readValue`, of what may have been stored before such texts were refused. */
+/** Like `readValue`, for stored values: they may contain texts without visible characters from before these were refused. */
 export const readStored = <S extends v.GenericSchema>(schema: S, value: unknown): v.SafeParseResult<S> =>
-  v.safeParse(schema, walked(schema as unknown as Node, value), { abortPipeEarly: true });
+  v.safeParse(schema, walked(schema, value), { abortPipeEarly: true });
 
-/** The parts of schemas that say what a value is made of. */
+/** The members of schemas that describe structure. */
 interface Node {
   readonly type: string;
   readonly wrapped?: Node;
@@ -25,10 +25,10 @@ interface Node {
 type TextOf = (schema: Node, text: string) => string;
 const shown: TextOf = (schema, text) => (isShown(schema) && !/[^\s\p{C}]/u.test(text) ? '' : text);
 
-/** Every schema refuses it. */
+/** A value that every schema refuses. */
 const LIST = Symbol('a list');
 
-/** The value with something that no schema takes in the place of lists where objects are declared, and of texts that show nothing. */
+/** Replaces arrays where an object is declared, and texts without visible characters, with a value that every schema refuses. */
 function walked(schema: Node, value: unknown, textOf: TextOf = (_, text) => text): unknown {
   if (schema.wrapped !== undefined) return walked(schema.wrapped, value, textOf);
   if (typeof value === 'string') return textOf(schema, value);
@@ -62,6 +62,6 @@ const unlessSame = <T>(before: readonly T[], after: readonly T[]): readonly T[] 
 
 const bare = (schema: Node): Node => (schema.wrapped === undefined ? schema : bare(schema.wrapped));
 const isObject = (schema: Node): boolean => bare(schema).entries !== undefined || bare(schema).type === 'record';
-/** Or objects, which would take one too. */
+/** Object schemas count too, because valibot would accept an array for them. */
 const takesLists = (schema: Node): boolean =>
   isObject(schema) || ['array', 'tuple', 'any', 'unknown', 'custom', 'lazy', 'union', 'variant'].includes(bare(schema).type);

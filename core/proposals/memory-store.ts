@@ -1,21 +1,24 @@
 import { createClient } from '@libsql/client';
 import { drizzle } from 'drizzle-orm/libsql';
-import { migrate } from '#core/store/migrate.ts';
+import { migrate, migrationsOf } from '#core/store/migrate.ts';
 import type { Db, Store } from '#core/store/store.ts';
 import { translate } from '#core/store/open.ts';
 import { sqliteSchema } from '#core/store/schema.ts';
 
-/** An empty metadata database in memory, gone when it closes; whatever the installation stores in. */
+/** An empty metadata database in memory, whatever database the installation uses. Closing it discards it. */
 export interface MemoryStore extends Store {
-  /** Work as one: what fails leaves nothing. @param work gets a store whose writes are parts of it. */
+  /**
+   * Runs work in one transaction, which is rolled back when the work fails. @param work gets a store whose writes belong to the
+   * transaction.
+   */
   attempt<T>(work: (store: Store) => Promise<T>): Promise<T>;
 }
 
 export async function openMemoryStore(): Promise<MemoryStore> {
   const client = createClient({ url: ':memory:', intMode: 'number' });
-  const db = drizzle(client) as unknown as Db & Nesting;
-  await migrate('sqlite', async (text) => (await client.execute(text)).rows);
-  // There is one connection. Whoever writes by itself is not undone: the whole database is thrown away then.
+  const db = drizzle(client) as Db & Nesting;
+  await migrate(async (text) => (await client.execute(text)).rows, migrationsOf('sqlite'));
+  // There is one connection. A write outside of a transaction is not rolled back: after an error the whole database is discarded.
   const direct = <T>(work: (tx: Db) => Promise<T>): Promise<T> => translate(() => work(db));
   const store: Store = {
     dialect: 'sqlite',
@@ -30,12 +33,12 @@ export async function openMemoryStore(): Promise<MemoryStore> {
   return { ...store, attempt: (work) => translate(() => db.transaction((tx) => work(within(store, tx)))) };
 }
 
-/** What drizzle's databases and transactions have beside what the product uses. */
+/** Transactions of drizzle, which `Db` does not declare. */
 interface Nesting {
   transaction<T>(work: (tx: Db) => Promise<T>): Promise<T>;
 }
 
-/** A store that is this transaction: its writes are savepoints of it, so that what fails alone is undone alone. */
+/** A store that is this transaction. Its writes are savepoints, so that a failed write is rolled back alone. */
 export function within(store: Store, tx: Db): Store {
   const nested = <T>(work: (tx: Db) => Promise<T>): Promise<T> =>
     translate(() => (tx as Db & Nesting).transaction((inner) => work(inner)));

@@ -1,42 +1,43 @@
-import type { Platform } from '#core/platform/platform.ts';
-import type { DeployApp } from '#core/deploy/app.ts';
-import { asc, count, eq, gt, inArray, max, or } from 'drizzle-orm';
-import { createHash } from 'node:crypto';
-import { createMemoryKv } from '#core/cluster/memory.ts';
-import { CONFIGURED, ENTITY_KINDS } from '#core/contract/entities.ts';
 import type { OperationName } from '#core/contract/index.ts';
-import type { TouchedRecord } from '#core/contract/proposals.ts';
-import { createSnapshotCache } from '#core/versions/stored-snapshots.ts';
-import { createWorkingCopyHolder } from '#core/versions/working-copy.ts';
-import { type ConnectionRow, createSourcePool, type SourcePool } from '#core/sources/source-pool.ts';
-import type { Recorded, RequestContext, RunOperations, ProposalRun } from '#core/context/context.ts';
-import { AppError } from '#core/errors.ts';
-import { entityTable } from '#core/store/entity-table.ts';
-import { lastChange } from '#core/store/journal.ts';
-import { createLock } from '#core/store/open.ts';
-import type { Db, Store } from '#core/store/store.ts';
+import { type DeployApp, deploysOfCopy } from '#core/deploy/app.ts';
+import { type SourcePool, createSourcePool, type ConnectionRow, mapSources } from '#core/sources/source-pool.ts';
+import type { RequestContext, RunOperations, Recorded, ProposalRun } from '#core/context/context.ts';
+import { ENTITY_KINDS, CONFIGURED } from '#core/contract/entities.ts';
+import { createMemoryKv } from '#core/cluster/memory.ts';
+import { createVersions } from '#core/versions/versions.ts';
+import { forgetWorkingCopy } from '#core/versions/working-copy.ts';
 import { openMemoryStore } from './memory-store.ts';
-import { recordingSources, type RecordedAnswers } from './recall.ts';
+import { createHash } from 'node:crypto';
+import { asc, gt, eq, inArray, or, count, max } from 'drizzle-orm';
+import { entityTable } from '#core/store/entity-table.ts';
+import type { Db, Store } from '#core/store/store.ts';
+import { AppError } from '#core/errors.ts';
+import type { Platform } from '#core/platform/platform.ts';
+import { lastChange } from '#core/store/journal.ts';
+import type { TouchedRecord } from '#core/contract/proposals.ts';
 
-/** An operation of a proposal as it is replayed. */
+/** Answers of databases about statements, by connection and statement. */
+export type RecordedAnswers = Map<string, unknown>;
+
+/** An operation of a proposal. */
 export interface ProposedOperation {
   readonly operation: OperationName;
   readonly input: Readonly<Record<string, unknown>>;
 }
 
-/** The working copy as it would be with a proposal: a copy in memory, so that nothing waits for it and nothing of it stays. */
+/** The working copy with a proposal applied, in a store in memory, which is discarded. */
 export interface Overlay {
   readonly app: DeployApp;
   /** Sessions to the connections of this copy. */
   readonly sources: SourcePool;
-  /** What the databases said of statements. */
+  /** Recorded answers of databases about statements. */
   readonly recalled: RecordedAnswers;
-  /** How many operations it has. */
+  /** How many operations are applied. */
   readonly applied: number;
-  /** Runs an operation that changes something; one that fails leaves nothing. */
+  /** Applies an operation. A failed one leaves no trace. */
   apply(runner: RunOperations<DeployApp>, step: ProposedOperation, call: RequestContext): Promise<Applied>;
-  /** Runs one that only reads or tries. */
-  look(runner: RunOperations<DeployApp>, step: ProposedOperation, call: RequestContext): Promise<unknown>;
+  /** Runs an operation that only reads or previews, and rolls it back. */
+  tryRead(runner: RunOperations<DeployApp>, step: ProposedOperation, call: RequestContext): Promise<unknown>;
   close(): Promise<void>;
 }
 
@@ -45,7 +46,7 @@ export interface Applied {
   readonly written: readonly Recorded[];
 }
 
-/** Whose proposal it is. */
+/** The proposal of an overlay. */
 export interface Owner {
   readonly id: string;
   readonly created_at: string;
@@ -53,29 +54,27 @@ export interface Owner {
 }
 
 const COPIED = [...ENTITY_KINDS.map((kind) => kind), 'compiled'] as const;
-const PAGE = 500;
-/** SQLite takes 32 766 values a statement. */
-const ROWS_AT_ONCE = 400;
+
+const ROWS_PER_READ = 500;
+
+/** SQLite allows 32,766 values per statement. */
+const ROWS_PER_INSERT = 400;
 
 export async function openOverlay(app: DeployApp, owner: Owner): Promise<Overlay> {
   const scratch = await openMemoryStore();
   await app.store.read((tx) => copyConfiguration(app.store, tx, scratch));
   const live = new Map((await scratch.db.select().from(scratch.tables.connections)).map((row) => [row.id, row]));
   const recalled: RecordedAnswers = new Map();
-  const own = createSourcePool(app.policy, app.keyring);
-  const sources = withUnchangedShared(app.sources, own, live);
+  const overlay_pool = createSourcePool(app.policy, app.keyring);
+  const sources = withUnchangedShared(app.sources, overlay_pool, live);
   const inside: DeployApp = {
     ...app,
     store: scratch,
-    // Counters of the installation are not counted up by what is only tried.
+    // A trial must not raise the counters of the installation.
     kv: createMemoryKv(() => app.clock().getTime()),
     sources: recordingSources(sources, recalled, 'note'),
-    working_copy: createWorkingCopyHolder(),
-    pending: null,
-    tool_tokens: new Map(),
-    snapshot_cache: createSnapshotCache(),
-    deploy_lock: createLock(),
-    switch_lock: createLock(),
+    ...createVersions(),
+    ...deploysOfCopy(),
   };
   let ids = createIds(owner);
   let applied = 0;
@@ -89,7 +88,7 @@ export async function openOverlay(app: DeployApp, owner: Owner): Promise<Overlay
     async apply(runner, { operation, input }, call) {
       await copyHistory(app.store, scratch, operation, input);
       const tried = ids.copy();
-      const proposal_run = replayOf(owner, tried);
+      const proposal_run = proposalRunOf(owner, tried);
       try {
         const output = await scratch.attempt((store) =>
           runner.perform({ ...inside, store }, operation, input, { ...call, proposal_run }),
@@ -98,23 +97,23 @@ export async function openOverlay(app: DeployApp, owner: Owner): Promise<Overlay
         applied += 1;
         return { output, written: proposal_run.written };
       } catch (error) {
-        // It may have what was undone.
-        inside.working_copy.copy = null;
+        // The working copy may contain changes that were rolled back.
+        forgetWorkingCopy(inside);
         throw error;
       }
     },
-    async look(runner, { operation, input }, call) {
+    async tryRead(runner, { operation, input }, call) {
       await copyHistory(app.store, scratch, operation, input);
       return scratch.attempt((store) => runner.perform({ ...inside, store }, operation, input, call));
     },
     async close() {
-      await own.close();
+      await overlay_pool.close();
       await scratch.close();
     },
   };
 }
 
-export const replayOf = ({ id, author }: Owner, ids: Ids): ProposalRun => ({
+export const proposalRunOf = ({ id, author }: Owner, ids: Ids): ProposalRun => ({
   proposal_id: id,
   author: author.name,
   newId: (kind, name) => ids.next(kind, name),
@@ -126,7 +125,7 @@ export interface Ids {
   copy(): Ids;
 }
 
-/** Ids of new records that follow from their names, so that they are the same in each replay (UUIDv7 of the proposal's time). */
+/** Ids of new records, derived from their names, so that every run gives the same ones (UUIDv7 with the time of the proposal). */
 export function createIds(owner: Pick<Owner, 'id' | 'created_at'>, given: ReadonlyMap<string, number> = new Map()): Ids {
   const seen = new Map(given);
   const time = Date.parse(owner.created_at).toString(16).padStart(12, '0');
@@ -143,17 +142,17 @@ export function createIds(owner: Pick<Owner, 'id' | 'created_at'>, given: Readon
   };
 }
 
-/** Connections that nobody changed are asked through their own sessions. */
-function withUnchangedShared(live: SourcePool, own: SourcePool, rows: ReadonlyMap<string, ConnectionRow>): SourcePool {
-  const poolOf = (row: ConnectionRow) => (rows.get(row.id)?.version === row.version ? live : own);
+/** Uses the sessions of the installation for connections that the proposal does not change. */
+function withUnchangedShared(live: SourcePool, changed: SourcePool, rows: ReadonlyMap<string, ConnectionRow>): SourcePool {
+  const poolOf = (row: ConnectionRow) => (rows.get(row.id)?.version === row.version ? live : changed);
   return {
     of: (row) => poolOf(row).of(row),
     isSuperuser: (row) => poolOf(row).isSuperuser(row),
-    open: (settings) => own.open(settings),
-    share: (key, settings) => own.share(key, settings),
+    open: (settings) => changed.open(settings),
+    share: (key, settings) => changed.share(key, settings),
     filesChanged: () => live.filesChanged(),
-    drop: (id) => own.drop(id),
-    close: () => own.close(),
+    drop: (id) => changed.drop(id),
+    close: () => changed.close(),
   };
 }
 
@@ -168,12 +167,12 @@ async function copyConfiguration(from: Store, tx: Db, to: Store): Promise<void> 
     if (source === undefined || target === undefined) continue;
     const key = kind === 'compiled' ? (source as unknown as Schema['compiled']).entity_id : source.id;
     for (let last = ''; ;) {
-      const rows = await tx.select().from(source).where(gt(key, last)).orderBy(asc(key)).limit(PAGE);
-      for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
-        await to.db.insert(target).values(rows.slice(at, at + ROWS_AT_ONCE));
+      const rows = await tx.select().from(source).where(gt(key, last)).orderBy(asc(key)).limit(ROWS_PER_READ);
+      for (let at = 0; at < rows.length; at += ROWS_PER_INSERT) {
+        await to.db.insert(target).values(rows.slice(at, at + ROWS_PER_INSERT));
       }
-      if (rows.length < PAGE) break;
-      const end = rows.at(-1) as unknown as { readonly id?: string; readonly entity_id?: string };
+      if (rows.length < ROWS_PER_READ) break;
+      const end = rows.at(-1) as { readonly id?: string; readonly entity_id?: string };
       last = end.entity_id ?? end.id ?? '';
     }
   }
@@ -181,21 +180,21 @@ async function copyConfiguration(from: Store, tx: Db, to: Store): Promise<void> 
 
 type Schema = Store['tables'];
 
-/** A rollback reads the history, which is too long to be copied whole. */
+/** Copies the history that a rollback reads. The whole history would be too long. */
 async function copyHistory(from: Store, to: Store, operation: OperationName, input: ProposedOperation['input']): Promise<void> {
-  const wanted = input['history_id'];
-  if (operation !== 'history.rollback' || typeof wanted !== 'string') return;
+  const history_id = input['history_id'];
+  if (operation !== 'history.rollback' || typeof history_id !== 'string') return;
   const { history } = from.tables;
   const found = await from.db
     .select()
     .from(history)
-    .where(or(eq(history.id, wanted), eq(history.batch_id, wanted), eq(history.entity_name, wanted)))
-    .limit(PAGE);
+    .where(or(eq(history.id, history_id), eq(history.batch_id, history_id), eq(history.entity_name, history_id)))
+    .limit(ROWS_PER_READ);
   const batches = [...new Set(found.flatMap(({ batch_id }) => batch_id ?? []))];
   const entities = [...new Set(found.map(({ entity_id }) => entity_id))];
   if (entities.length === 0) {
     const { history: proposed } = to.tables;
-    if ((await to.db.$count(proposed, or(eq(proposed.id, wanted), eq(proposed.batch_id, wanted)))) === 0) return;
+    if ((await to.db.$count(proposed, or(eq(proposed.id, history_id), eq(proposed.batch_id, history_id)))) === 0) return;
     throw new AppError(
       'conflict',
       'This change is only proposed, so it has no history entry. Propose the opposite change, or begin again with proposal_id new.',
@@ -206,15 +205,15 @@ async function copyHistory(from: Store, to: Store, operation: OperationName, inp
     .from(history)
     .where(or(inArray(history.batch_id, batches), inArray(history.entity_id, entities)))
     .limit(10_000);
-  for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
+  for (let at = 0; at < rows.length; at += ROWS_PER_INSERT) {
     await to.db
       .insert(to.tables.history)
-      .values(rows.slice(at, at + ROWS_AT_ONCE))
+      .values(rows.slice(at, at + ROWS_PER_INSERT))
       .onConflictDoNothing();
   }
 }
 
-/** What tells that the configuration is another one than it was. */
+/** A text that changes whenever the configuration changes. */
 export async function stampOf({ store }: Platform): Promise<string> {
   const { tests, server_config, deployment } = store.tables;
   return store.read(async (tx) => {
@@ -230,7 +229,7 @@ export async function stampOf({ store }: Platform): Promise<string> {
 
 const CONFIGURED_TYPES: readonly string[] = CONFIGURED;
 
-/** What an operation changes, each record once, as it found it first. */
+/** The records that an operation changes, each once, with its version before. */
 export function touchedBy(written: readonly Recorded[]): TouchedRecord[] {
   const touched = new Map<string, TouchedRecord>();
   for (const { entity_type, entity_id, entity_name, action: recorded, before, after } of written) {
@@ -246,3 +245,28 @@ export function touchedBy(written: readonly Recorded[]): TouchedRecord[] {
 
 const versionOf = (row: Readonly<Record<string, unknown>> | null): number | null =>
   typeof row?.['version'] === 'number' ? row['version'] : null;
+
+/**
+ * Sources that record the answers of their databases about statements, or repeat recorded ones: no database is queried while a
+ * transaction of the metadata database is open.
+ */
+export function recordingSources(pool: SourcePool, recalled: RecordedAnswers, mode: 'note' | 'repeat'): SourcePool {
+  return mapSources(pool, (source, row) => {
+    const recorded =
+      <A extends unknown[], R>(method: string, query: (...input: A) => Promise<R>) =>
+      async (...input: A): Promise<R> => {
+        const key = JSON.stringify([row.id, method, input]);
+        if (mode === 'repeat' && recalled.has(key)) return recalled.get(key) as R;
+        const answer = await query(...input);
+        const whole = !Array.isArray(answer) || !answer.some((one) => one instanceof AppError);
+        if (whole) recalled.set(key, answer);
+        return answer;
+      };
+    return {
+      ...source,
+      describe: recorded('describe', source.describe.bind(source)),
+      ...(source.describeAll === undefined ? {} : { describeAll: recorded('describeAll', source.describeAll.bind(source)) }),
+      ...(source.origins === undefined ? {} : { origins: recorded('origins', source.origins.bind(source)) }),
+    };
+  });
+}

@@ -8,10 +8,10 @@ import type { RequestContext, RunOperations } from '#core/context/context.ts';
 import { createLock, type Lock } from '#core/store/open.ts';
 import { openOverlay, type Overlay, type Owner, stampOf, type ProposedOperation } from './overlay.ts';
 
-/** A proposal on the working copy as it is now. */
+/** A proposal, applied to the present working copy. */
 export interface Review extends Reviewed {
   readonly findings: ProposalFinding[];
-  /** Why it cannot be applied, as a sentence. */
+  /** Why it cannot be applied, as a sentence; null when it can. */
   readonly problem: string | null;
 }
 
@@ -23,28 +23,28 @@ interface OpenOverlay {
   busy: boolean;
 }
 
-/** Overlays of the proposals that were written to last, so that a further operation costs one operation. */
+/** Open overlays of recently changed proposals, so that one more operation need not apply all earlier ones again. */
 export interface Overlays {
-  readonly kept: Map<string, OpenOverlay>;
-  /** Of each author: what one proposes takes turns. */
+  readonly open: Map<string, OpenOverlay>;
+  /** By author, whose operations run one after the other. */
   readonly locks: Map<string, Lock>;
-  /** What reviewers saw last. */
+  /** The last reviews. */
   readonly reviews: Map<string, Promise<Review>>;
   close(): Promise<void>;
 }
 
-const MOST_KEPT = 4;
-const KEPT_MS = 10 * 60_000;
+const MAX_OPEN = 4;
+const IDLE_TIMEOUT_MS = 10 * 60_000;
 
 export function createOverlays(): Overlays {
-  const kept = new Map<string, OpenOverlay>();
+  const open = new Map<string, OpenOverlay>();
   return {
-    kept,
+    open,
     locks: new Map(),
     reviews: new Map(),
     async close() {
-      await Promise.all([...kept.values()].map(({ overlay }) => overlay.close()));
-      kept.clear();
+      await Promise.all([...open.values()].map(({ overlay }) => overlay.close()));
+      open.clear();
     },
   };
 }
@@ -63,14 +63,14 @@ export async function inTurn<T>(
   }
 }
 
-/** A proposal as it is replayed. */
+/** One version of a proposal. */
 export interface ProposalVersion extends Owner {
   readonly version: number;
 }
 
 /**
- * Work on a proposal in the overlay that has its operations. Whoever asks has the turn of its author.
- * @param work answers the version that the proposal has then.
+ * Runs work in the overlay that has the operations of a proposal. The caller holds the lock of its author.
+ * @param work returns a value and the new version of the proposal.
  */
 export async function withOverlay<T>(
   app: ProposalsApp,
@@ -80,9 +80,9 @@ export async function withOverlay<T>(
   call: RequestContext,
   work: (overlay: Overlay) => Promise<{ readonly value: T; readonly version: number }>,
 ): Promise<T> {
-  const { kept } = app.overlays;
+  const { open } = app.overlays;
   const stamp = await stampOf(app);
-  const known = kept.get(proposal.id);
+  const known = open.get(proposal.id);
   const fits = known?.stamp === stamp && known.version === proposal.version;
   if (known !== undefined && !fits) await closeOverlay(app, proposal.id);
   const entry = known !== undefined && fits ? known : await openApplied(app, runner, proposal, steps, call, stamp);
@@ -94,7 +94,7 @@ export async function withOverlay<T>(
     return value;
   } catch (error) {
     entry.busy = false;
-    // It may have what was not stored; what an operation itself refuses leaves nothing.
+    // The overlay may contain an operation that was not stored. A refused operation leaves no trace in it.
     if (!(error instanceof AppError) || entry.overlay.applied !== applied) await closeOverlay(app, proposal.id);
     throw error;
   } finally {
@@ -120,13 +120,14 @@ async function openApplied(
     throw withWayOut(error);
   }
   const entry: OpenOverlay = { overlay, stamp, version: proposal.version, used_at: performance.now(), busy: true };
-  app.overlays.kept.set(proposal.id, entry);
+  app.overlays.open.set(proposal.id, entry);
   return entry;
 }
 
 /**
- * @param onRefusal hears which operation was refused, and why.
- * @returns what each operation wrote. Rejects, naming the first that does not apply any more.
+ * Applies all operations. Rejects with the first that cannot be applied any more. @param onRefusal gets the refused operation.
+ * @param positions of the steps in the proposal, if these are not all of it.
+ * @returns what each operation wrote.
  */
 export async function applyAll(
   overlay: Overlay,
@@ -134,60 +135,63 @@ export async function applyAll(
   steps: readonly ProposedOperation[],
   call: RequestContext,
   onRefusal: (step: ProposedOperation, error: AppError) => Promise<void> = async () => undefined,
+  positions: readonly number[] | null = null,
 ) {
   const applied: Awaited<ReturnType<Overlay['apply']>>[] = [];
   for (const [n, step] of steps.entries()) {
     applied.push(
       await overlay.apply(runner, step, call).catch(async (error: unknown) => {
         if (error instanceof AppError) await onRefusal(step, error);
-        throw cannotApply(error, n + 1);
+        throw cannotApply(error, positions?.[n] ?? n + 1, positions !== null);
       }),
     );
   }
   return applied;
 }
 
-/** What a control, a gate or the rights refuse is no conflict: the proposal would be refused as a new one, too. */
+/** These refusals are not reported as a conflict, because the same proposal would be refused again. */
 const REFUSALS: readonly ErrorCode[] = [...CONTROLS, 'gate_failed', 'secret_required', 'secrets_unavailable', 'rate_limited'];
 
-export function cannotApply(error: unknown, position: number): unknown {
+/** @param in_part whether other operations are left out, which may be the cause. */
+export function cannotApply(error: unknown, position: number, in_part = false): unknown {
   if (!(error instanceof AppError)) return error;
   const { code, status, detail } = error;
   if (status === 403 || REFUSALS.includes(code)) {
-    return retold(error, code, `${detail} Operation ${position} of the proposal was not applied.`);
+    return withDetail(error, code, `${detail} Operation ${position} of the proposal was not applied.`);
   }
-  const told = `Operation ${position} of the proposal cannot be applied any more: ${detail}`;
-  return retold(error, status >= 500 ? code : 'conflict', told);
+  const why = in_part ? 'cannot be applied without those that are left out' : 'cannot be applied any more';
+  const message = `Operation ${position} of the proposal ${why}: ${detail}`;
+  return withDetail(error, status >= 500 ? code : 'conflict', message);
 }
 
-/** Nothing more can be written to a proposal that no longer applies. */
+/** A proposal that cannot be applied any more accepts no further operations. Says what to do instead. */
 const withWayOut = (error: unknown): unknown =>
   error instanceof AppError && error.status < 500
-    ? retold(error, error.code, `${error.detail} Begin another proposal with proposal_id new.`)
+    ? withDetail(error, error.code, `${error.detail} Begin another proposal with proposal_id new.`)
     : error;
 
-const retold = (error: AppError, code: ErrorCode, detail: string): AppError => {
+const withDetail = (error: AppError, code: ErrorCode, detail: string): AppError => {
   const { errors, retry_after } = error;
   return new AppError(code, detail, { cause: error, errors, ...(retry_after !== undefined && { retry_after }) });
 };
 
-export async function closeOverlay({ overlays: { kept }, log }: Platform & WithOverlays, id: string): Promise<void> {
-  const entry = kept.get(id);
+export async function closeOverlay({ overlays: { open }, log }: Platform & WithOverlays, id: string): Promise<void> {
+  const entry = open.get(id);
   if (entry === undefined || entry.busy) return;
-  kept.delete(id);
+  open.delete(id);
   await afterCommit({ log }, 'closing a proposal', () => entry.overlay.close());
 }
 
-/** Those that are not written to go without anybody asking. @returns a function that ends it. */
+/** Closes idle overlays. @returns a function that stops it. */
 export const keepDroppingIdle = (app: Platform & WithOverlays): (() => void) =>
-  runEvery(app, { every_ms: KEPT_MS / 10, what: 'closing idle proposals', work: () => dropIdle(app) });
+  runEvery(app, { every_ms: IDLE_TIMEOUT_MS / 10, what: 'closing idle proposals', work: () => dropIdle(app) });
 
-export async function dropIdle(app: Platform & WithOverlays, kept_ms = KEPT_MS): Promise<void> {
-  const idle = [...app.overlays.kept].filter(([, { busy }]) => !busy).toSorted(([, a], [, b]) => a.used_at - b.used_at);
-  const surplus = idle.length - MOST_KEPT;
+export async function dropIdle(app: Platform & WithOverlays, idle_ms = IDLE_TIMEOUT_MS): Promise<void> {
+  const idle = [...app.overlays.open].filter(([, { busy }]) => !busy).toSorted(([, a], [, b]) => a.used_at - b.used_at);
+  const surplus = idle.length - MAX_OPEN;
   const now = performance.now();
   for (const [n, [id, { used_at }]] of idle.entries()) {
-    if (n < surplus || now - used_at > kept_ms) await closeOverlay(app, id);
+    if (n < surplus || now - used_at > idle_ms) await closeOverlay(app, id);
   }
 }
 
@@ -195,5 +199,5 @@ export interface WithOverlays {
   readonly overlays: Overlays;
 }
 
-/** What functions of this room work with. */
+/** The app of functions about proposals. */
 export type ProposalsApp = DeployApp & WithOverlays;

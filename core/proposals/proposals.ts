@@ -12,15 +12,16 @@ import { authorOf } from '#core/context/roles.ts';
 import { emitEvent } from '#core/records/events.ts';
 import type { Context, RunOperations, Handlers } from '#core/context/context.ts';
 import { entityTable } from '#core/store/entity-table.ts';
-import { countAlone, writeAlone } from '#core/store/journal.ts';
+import { lockRowCount, lockEntityWrites } from '#core/store/journal.ts';
 import type { Db } from '#core/store/store.ts';
 import { within } from './memory-store.ts';
 import { createWorkingCopyHolder } from '#core/versions/working-copy.ts';
 import { eq } from 'drizzle-orm';
-import { createIds, openOverlay, type Overlay, replayOf, touchedBy } from './overlay.ts';
-import { recordingSources } from './recall.ts';
+import { chosenOf, needsOf } from './chosen.ts';
+import { createIds, openOverlay, type Overlay, proposalRunOf, touchedBy } from './overlay.ts';
+import { recordingSources } from './overlay.ts';
 import { replayCallsOnProposal } from './replay-calls.ts';
-import { lastReviewOf, reviewOf, withoutFindings } from './review.ts';
+import { changesOf, lastReviewOf, reviewOf, withoutFindings } from './review.ts';
 import {
   authorKey,
   commentsOf,
@@ -38,6 +39,7 @@ import {
   toStep,
   updateOpen,
 } from './rows.ts';
+import { tryTool } from './try-tool.ts';
 import { summaryOf } from './words.ts';
 import { mayPretend } from '#core/definitions/tests.ts';
 
@@ -56,7 +58,14 @@ export const proposalHandlers: Pick<Handlers<ProposalsApp>, Extract<keyof Handle
       return { ...item, ...seen, comments, operations: [...done], stale: [], problem: null };
     }
     const [review, stale] = await Promise.all([reviewOf(context, runnerOf(context), row, operations), staleOf(app, operations)]);
-    return { ...item, ...review, operations: operations.map(toOperation), comments, stale };
+    const needs = needsOf(app, operations);
+    const shown = operations.map((one) => ({ ...toOperation(one), needs: [...(needs.get(one.position) ?? [])] }));
+    return { ...item, ...review, operations: shown, comments, stale };
+  },
+  'proposals.try': async (context, input) => {
+    const row = await findProposal(context.app, input.id);
+    refuseClosed(row, input.version);
+    return tryTool(context, runnerOf(context), row, await operationsOf(context.app, input.id), input);
   },
   'proposals.test': async (context, { id, version }) => {
     const { app } = context;
@@ -87,7 +96,7 @@ function runnerOf({ operations }: Context): RunOperations {
   return operations;
 }
 
-/** Who only proposes has to do with its own alone. */
+/** Throws when a token that can only propose uses the proposal of another token. */
 function refuseOthers({ actor }: Context, { author }: ProposalRow): void {
   if (actor === null || actor.type === 'admin' || actor.type === 'system' || actor.scopes.includes('write')) return;
   if (authorKey(author) === authorKey(authorOf(actor))) return;
@@ -100,7 +109,7 @@ function refuseClosed(row: ProposalRow, version: number | undefined): void {
 
 async function comment({ app, actor }: Context, tx: Db, proposal_id: string, text: string) {
   const { proposal_comments: table } = app.store.tables;
-  await countAlone(app.store, tx);
+  await lockRowCount(app.store, tx);
   if ((await tx.$count(table, eq(table.proposal_id, proposal_id))) >= MOST_COMMENTS) {
     throw new AppError('conflict', `A proposal has at most ${MOST_COMMENTS} comments.`);
   }
@@ -109,7 +118,7 @@ async function comment({ app, actor }: Context, tx: Db, proposal_id: string, tex
   return row;
 }
 
-/** Closes it: what reviewers saw is kept, the operations with their secrets are not. */
+/** Closes a proposal: stores what reviewers saw, and deletes the operations with their secrets. */
 async function close(
   context: Context,
   tx: Db,
@@ -149,7 +158,7 @@ async function reject(
   return item;
 }
 
-/** Of many that one author fills the list with, nobody looks at each. */
+/** Rejects one of many proposals of an author, without a review. */
 async function rejectUnseen(context: Context<ProposalsApp>, row: ProposalRow): Promise<void> {
   const { app } = context;
   const operations = (await operationsOf(app, row.id)).map(toOperation);
@@ -157,34 +166,46 @@ async function rejectUnseen(context: Context<ProposalsApp>, row: ProposalRow): P
   await app.store
     .write((tx) => close(context, tx, row, 'rejected', closed, undefined))
     .catch((error: unknown) => {
-      // Its author wrote to it, or somebody decided on it, in this moment: it stays for a look of its own.
+      // It was changed or decided on at the same time, so it stays open for a separate decision.
       if (!(error instanceof AppError) || error.code !== 'conflict') throw error;
     });
   await closeOverlay(app, row.id);
 }
 
-/** All operations in one transaction, each through the same checks as if the approver had made it. */
+/** Applies the chosen operations in one transaction, with the same checks as if the approver had sent them. */
 async function approve(
   context: Context<ProposalsApp>,
-  { id, version, comment: text }: Input<'proposals.approve'>,
+  { id, version, comment: text, positions }: Input<'proposals.approve'>,
 ): Promise<ProposalItem> {
   const { app } = context;
   const row = await findProposal(app, id);
   if (version === undefined) throw invalidField('version', 'version is required: that of the proposal as it was reviewed.');
   refuseClosed(row, version);
-  const operations = await operationsOf(app, id);
+  const all = await operationsOf(app, id);
+  const operations = chosenOf(app, all, positions);
+  const in_part = operations.length < all.length;
   refuseStale(await staleOf(app, operations));
-  const closed = await seenOf(context, row, operations);
+  const seen = await seenOf(context, row, all);
   const overlay = await openOverlay(app, row);
   try {
-    // Databases are asked about statements before the transaction, which others wait for.
+    // Databases are queried before the transaction, because other writes wait for it.
     const steps = operations.map((operation) => toStep(app, operation));
     const call = { ...callOf(context), actor: { ...row.author, scopes: ['propose' as const] } };
-    await applyAll(overlay, runnerOf(context), steps, call, ({ operation, input }, error) =>
-      recordBlocked(context, notedAs(operation), input, error),
+    await applyAll(
+      overlay,
+      runnerOf(context),
+      steps,
+      call,
+      ({ operation, input }, error) => recordBlocked(context, notedAs(operation), input, error),
+      in_part ? operations.map(({ position }) => position) : null,
     );
+    // Readers of the closed proposal see what was applied.
+    const done = in_part ? await changesOf(context, runnerOf(context), row, operations) : {};
+    const taken = new Set(operations.map(({ position }) => position));
+    const marked = seen.operations.map((one) => ({ ...one, taken: taken.has(one.position) }));
+    const closed = { ...seen, ...done, operations: marked };
     const item = await app.store.write(async (tx) => {
-      await writeAlone(app.store, tx);
+      await lockEntityWrites(app.store, tx);
       await apply(context, tx, row, operations, overlay);
       return close(context, tx, row, 'approved', closed, text);
     });
@@ -210,13 +231,14 @@ async function apply(
     ...app,
     store: within(app.store, tx),
     sources: recordingSources(sources, recalled, 'repeat'),
+    // The transaction sees other rows than the shared working copy.
     working_copy: createWorkingCopyHolder(),
   };
   const runner = runnerOf(context);
   const ids = createIds(row);
   for (const operation of operations) {
     const { operation: name, input } = toStep(app, operation);
-    const proposal_run = replayOf(row, ids);
+    const proposal_run = proposalRunOf(row, ids);
     await runner.run(inside, name, input as never, { ...callOf(context), proposal_run }).catch((error: unknown) => {
       throw cannotApply(error, operation.position);
     });
@@ -227,7 +249,7 @@ async function apply(
 const keyOf = ({ entity_type, entity_id }: TouchedRecord): string => `${entity_type} ${entity_id}`;
 const nounOf = (type: TouchedRecord['entity_type']): string => type.replace('_', ' ');
 
-/** What would be written is what was reviewed: a connection may own more by now than it did. */
+/** Throws when an operation changes other records than were reviewed, such as new definitions of a deleted connection. */
 function refuseOtherRecords({ touched }: OperationRow, now: readonly TouchedRecord[]): void {
   const before = new Map(touched.map((record) => [keyOf(record), record]));
   const other = now.find((record) => before.get(keyOf(record))?.version !== record.version);
@@ -244,7 +266,7 @@ function refuseStale(stale: readonly StaleRecord[]): void {
   throw new AppError('conflict', detail, { errors });
 }
 
-/** Records that are not as they were when the proposal touched them first. */
+/** Records that have changed since the proposal first touched them. */
 async function staleOf(app: Platform, operations: readonly OperationRow[]): Promise<StaleRecord[]> {
   const first = new Map<string, TouchedRecord>();
   for (const record of operations.flatMap(({ touched }) => touched)) {
@@ -254,8 +276,9 @@ async function staleOf(app: Platform, operations: readonly OperationRow[]): Prom
   for (const { entity_type, entity_id, entity_name, version } of first.values()) {
     const now = await versionNow(app, entity_type, entity_id);
     if (now === version) continue;
-    const said = now === null ? 'was deleted' : version === null ? 'exists already' : `is now at version ${now}, not ${version}`;
-    stale.push({ entity_type, entity_name, message: `${nounOf(entity_type)} ${entity_name} ${said}.` });
+    const change =
+      now === null ? 'was deleted' : version === null ? 'exists already' : `is now at version ${now}, not ${version}`;
+    stale.push({ entity_type, entity_name, message: `${nounOf(entity_type)} ${entity_name} ${change}.` });
   }
   return stale;
 }
@@ -269,7 +292,7 @@ async function versionNow(app: Platform, type: TouchedRecord['entity_type'], id:
   return row?.version ?? null;
 }
 
-/** Makes it anew on the working copy as it is now. */
+/** Bases a proposal on the present working copy. */
 async function rebase(context: Context<ProposalsApp>, id: string): Promise<ProposalItem> {
   const { app } = context;
   const row = await findProposal(app, id);

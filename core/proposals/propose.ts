@@ -20,18 +20,18 @@ import { hiddenIn } from '#core/lib/text/hidden-characters.ts';
 import { recordHistory } from '#core/records/history.ts';
 import { emitEvent } from '#core/records/events.ts';
 import type { RequestContext, Context, RunOperations } from '#core/context/context.ts';
-import { writeAlone } from '#core/store/journal.ts';
+import { lockEntityWrites } from '#core/store/journal.ts';
 import { type ProposedOperation, touchedBy } from './overlay.ts';
 import { authorKey, countOpenOf, findProposal, operationsOf, type ProposalRow, sealInput, toStep, updateOpen } from './rows.ts';
 import { looksByItself, wayOf } from '#core/contract/proposal-ways.ts';
-import { summaryOf, titleOf } from './words.ts';
+import { summaryOf, titleOf, titleWithMore } from './words.ts';
 
 type OperationInput = Readonly<Record<string, unknown>>;
 
 /** The name of a proposal that does not exist yet. */
 const NEW = 'new';
 
-/** Whether what a token asks goes into a proposal, or is seen as one has it. */
+/** Whether an operation of a token is added to a proposal, or reads through one. */
 export function isForProposal({ actor, proposal, proposal_run }: Context, { access }: Pick<Operation, 'access'>): boolean {
   if (proposal_run !== undefined || actor === null || access === 'public') return false;
   const named = proposal !== undefined && (proposal.id !== null || proposal.note !== null);
@@ -45,18 +45,18 @@ export function isForProposal({ actor, proposal, proposal_run }: Context, { acce
   return false;
 }
 
-/** What a token that proposes gets for an operation: the answer as if it had happened, and nothing has but the proposal. */
+/** Adds an operation to a proposal, and answers as if it had been run. */
 export async function propose(
   context: Context<ProposalsApp>,
   name: OperationName,
   definition: Operation,
-  given: OperationInput,
+  input: OperationInput,
 ): Promise<unknown> {
   const { app, operations, actor, proposal } = context;
   if (operations === undefined) throw new AppError('internal', 'A proposal needs a way to run operations.');
   const call = callOf(context);
-  const way = wayOf(name, definition, given);
-  if (way === 'live') return operations.perform(app, name, given, call);
+  const way = wayOf(name, definition, input);
+  if (way === 'live') return operations.perform(app, name, input, call);
   if (way === 'refused') {
     throw new AppError('insufficient_scope', 'This token lacks the scope write, and what this does cannot be proposed.');
   }
@@ -65,19 +65,25 @@ export async function propose(
     const named = proposal?.id ?? null;
     const by_itself = way === 'change' || looksByItself(name, definition);
     const row =
-      named === NEW ? null : named !== null ? await ownOpen(app, author, named) : by_itself ? await gathering(app, author) : null;
-    if (way === 'change') return add({ context, runner: operations, call, author, row, gathers: named === null }, name, given);
-    if (row === null) return operations.perform(app, name, given, call);
+      named === NEW
+        ? null
+        : named !== null
+          ? await openProposalOf(app, author, named)
+          : by_itself
+            ? await gathering(app, author)
+            : null;
+    if (way === 'change') return add({ context, runner: operations, call, author, row, gathers: named === null }, name, input);
+    if (row === null) return operations.perform(app, name, input, call);
     const steps = (await operationsOf(app, row.id)).map((operation) => toStep(app, operation));
     return withOverlay(app, operations, row, steps, call, async (overlay) => ({
-      value: await overlay.look(operations, { operation: name, input: given }, call),
+      value: await overlay.tryRead(operations, { operation: name, input }, call),
       version: row.version,
     }));
   };
   return inTurn(app, authorKey(author), () => retryConcurrent(attempt));
 }
 
-/** Another server stored an operation of the same proposal meanwhile, or closed it. */
+/** Another server stored an operation of the same proposal at the same time, or closed it. */
 class ConcurrentWrite extends Error {}
 
 const ATTEMPTS = 20;
@@ -97,7 +103,7 @@ export function callOf({ app: _, operations: _operations, batch: _batch, ...call
   return call;
 }
 
-async function ownOpen(app: Platform, author: ProposalAuthor, id: string): Promise<ProposalRow> {
+async function openProposalOf(app: Platform, author: ProposalAuthor, id: string): Promise<ProposalRow> {
   const row = await findProposal(app, id);
   if (authorKey(row.author) !== authorKey(author)) {
     throw new AppError('forbidden', 'This proposal belongs to another token. Leave out proposal_id to start your own.');
@@ -110,7 +116,7 @@ async function ownOpen(app: Platform, author: ProposalAuthor, id: string): Promi
 const gatheringSince = ({ clock }: Pick<Platform, 'clock'>): string =>
   new Date(clock().getTime() - GATHER_MINUTES * 60_000).toISOString();
 
-/** The open proposal that gathers what this token writes without naming one. */
+/** The open proposal that collects writes of this token that name no proposal. */
 async function gathering(app: Platform, author: ProposalAuthor): Promise<ProposalRow | null> {
   const { proposals } = app.store.tables;
   const [row] = await app.store.db
@@ -127,7 +133,7 @@ interface Adding {
   readonly runner: RunOperations<DeployApp>;
   readonly call: RequestContext;
   readonly author: ProposalAuthor;
-  /** Null: a new one begins. */
+  /** Null when this starts a new proposal. */
   readonly row: ProposalRow | null;
   readonly gathers: boolean;
 }
@@ -155,7 +161,7 @@ async function add(adding: Adding, name: OperationName, given: OperationInput): 
     const blocked = applied.written.filter(({ action }) => action === 'blocked');
     for (const entry of blocked) await app.store.write((tx) => recordHistory(tx, context, entry));
     const touched = touchedBy(applied.written);
-    // What changes nothing is no part of a proposal: the answer says what was wrong, or that all is as it was.
+    // An operation that changes nothing is not added. The answer says why.
     if (touched.length === 0) return { value: applied.output, version: proposal.version };
     const summary = summaryOf(name, touched);
     const stored = await storeOperation(adding, proposal, { step, summary, touched, note, position: operations.length + 1 });
@@ -173,7 +179,7 @@ function checkedNote({ proposal }: Context): string | null {
   return note === '' ? null : note;
 }
 
-/** The version was compared when it was proposed; from then on `touched` says on what it was made. */
+/** The version was checked when the operation was proposed. From then on `touched` has the versions that it is based on. */
 function withoutVersion({ version: _, ...input }: OperationInput): OperationInput {
   return input;
 }
@@ -186,13 +192,13 @@ interface Added {
   readonly position: number;
 }
 
-/** Throws `ConcurrentWrite` when the proposal is no longer as it was read. */
+/** Throws `ConcurrentWrite` when the proposal has changed since it was read. */
 async function storeOperation(...added: Parameters<typeof store>): Promise<ProposalRow> {
   try {
     return await store(...added);
   } catch (error) {
     const conflict = error instanceof AppError && error.code === 'conflict';
-    // That there are too many is no conflict with another write.
+    // Too many open proposals are not a conflict with another write.
     if (!conflict || error.reason === FULL) throw error;
     throw new ConcurrentWrite('Another write of this proposal was first.', { cause: error });
   }
@@ -221,12 +227,17 @@ function store(
   };
   return app.store.write(async (tx) => {
     if (row !== null) {
-      const said = row.note === null && note !== null ? { note, title: titleOf(note, summary) } : {};
-      const stored = await updateOpen(app, tx, row, said);
+      const described =
+        row.note !== null
+          ? {}
+          : note === null
+            ? { title: titleWithMore(row.title, position - 1) }
+            : { note, title: titleOf(note, summary) };
+      const stored = await updateOpen(app, tx, row, described);
       await tx.insert(proposal_operations).values(operation);
       return stored;
     }
-    await writeAlone(app.store, tx);
+    await lockEntityWrites(app.store, tx);
     if ((await tx.$count(proposals, eq(proposals.status, 'open'))) >= MOST_OPEN_PROPOSALS) {
       throw new AppError(
         'conflict',
@@ -242,7 +253,7 @@ function store(
         { reason: FULL },
       );
     }
-    // One that another server has just begun stays, and refuses this one.
+    // A gathering proposal that another server has just started stays, and makes the insert below fail.
     const idle = and(eq(proposals.gathers, key), lt(proposals.updated_at, gatheringSince(app)));
     if (gathers) await tx.update(proposals).set({ gathers: null }).where(idle);
     const title = titleOf(note, summary);

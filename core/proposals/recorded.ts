@@ -7,17 +7,17 @@ import type { Overlay } from './overlay.ts';
 
 const ACTIONS = { added: 'create', changed: 'update', removed: 'delete' } as const;
 
-/** A record as a proposal leaves it, whether it is served or not. */
+/** The state of a record after a proposal, whether it is served or not. */
 interface Recorded {
   readonly entity_type: HistoryRow['entity_type'];
-  /** Before and after, when these differ. */
+  /** The names before and after, if they differ. */
   readonly names: readonly string[];
   readonly change: keyof typeof ACTIONS;
   readonly connection_id: string | null;
   readonly values: SnapshotChange['values'];
 }
 
-/** What all operations of a proposal do to each record, out of the history of its copy. */
+/** The changes of all operations of a proposal to each record, from the history of its copy. */
 export async function recordedChanges({ app }: Overlay, proposal_id: string): Promise<Recorded[]> {
   const { history } = app.store.tables;
   const rows = (await app.store.db.select().from(history)).filter(({ actor }) => actor.proposal?.id === proposal_id);
@@ -45,13 +45,13 @@ export async function recordedChanges({ app }: Overlay, proposal_id: string): Pr
   });
 }
 
-/** Tests are no part of what is deployed, so no diff of it has them. */
+/** Tests are not deployed, so no snapshot diff contains them. */
 export const testChanges = (recorded: readonly Recorded[]): Reviewed['test_changes'] =>
   recorded.flatMap(({ entity_type, names: [name = ''], change, values }) =>
     entity_type === 'test' ? [{ name, change, values }] : [],
   );
 
-/** What is changed and not served, such as a connection without a tool or a disabled tool: no diff of what is served has it. */
+/** Changes that are not served, such as a connection without a tool or a disabled tool. No snapshot diff contains them. */
 export function unservedChanges(recorded: readonly Recorded[], diff: readonly SnapshotChange[]): SnapshotChange[] {
   const shown = new Set(diff.map(({ entity_type, name }) => `${entity_type} ${name}`));
   return recorded.flatMap(({ names, connection_id, change, values, ...record }) => {

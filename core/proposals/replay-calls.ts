@@ -4,7 +4,7 @@ import { subjectOf } from '#core/contract/entities.ts';
 import type { Replay } from '#core/contract/deploy/replay.ts';
 import { removeCandidate, storeCandidate } from '#core/versions/stored-candidates.ts';
 import { countsOf } from '#core/deploy/deploys.ts';
-import { exclusively } from '#core/deploy/turns.ts';
+import { exclusively } from '#core/deploy/deploy-locks.ts';
 import { replayCallsOn, requireSamples } from '#core/deploy/replay-calls.ts';
 import { readWorkingCopy } from '#core/versions/working-copy.ts';
 import type { Context, RunOperations } from '#core/context/context.ts';
@@ -12,12 +12,12 @@ import { openOverlay } from './overlay.ts';
 import { callOf } from './propose.ts';
 import { findProposal, moved, operationsOf, toStep } from './rows.ts';
 
-/** If the server dies meanwhile, what it stored goes by itself after this. */
-const KEPT_MS = 10 * 60_000;
+/** The temporary candidate expires after this time, in case the server ends before it is deleted. */
+const EXPIRES_MS = 10 * 60_000;
 
 /**
- * Runs recent calls on the working copy as it would be with a proposal. Hosts fetch that like a candidate, for which it is stored
- * until they answered; it has no address and serves nobody.
+ * Runs recent calls on the working copy with a proposal applied. It is stored as a candidate without an address until the hosts have
+ * answered, so that they can fetch it.
  */
 export async function replayCallsOnProposal(
   context: Context<ProposalsApp>,
@@ -43,7 +43,7 @@ export async function replayCallsOnProposal(
       allowed: [],
       actor: { type: 'system', id: null, name: 'system' } as const,
       created_at: now.toISOString(),
-      expires_at: new Date(now.getTime() + KEPT_MS).toISOString(),
+      expires_at: new Date(now.getTime() + EXPIRES_MS).toISOString(),
       digest: null,
       token_prefix: null,
     };

@@ -8,7 +8,7 @@ import type { ProposalFinding, Reviewed } from '#core/contract/proposals.ts';
 import { activeSnapshot } from '#core/versions/deployment.ts';
 import { countsOf } from '#core/deploy/deploys.ts';
 import type { GateSubject, Finding } from '#core/deploy/gates/gate.ts';
-import { REHEARSED } from '#core/deploy/gates/index.ts';
+import { DRY_RUN_GATES } from '#core/deploy/gates/index.ts';
 import { changesBetween, markSuperusers } from '#core/deploy/pending.ts';
 import { readWorkingCopy } from '#core/versions/working-copy.ts';
 import { readSettings } from '#core/settings/settings.ts';
@@ -26,10 +26,13 @@ import { type OperationRow, type ProposalRow, toStep } from './rows.ts';
 const MOST_REVIEWS = 20;
 const NOTHING: Reviewed = { diff: [], findings: [], tests: [], test_changes: [] };
 
-/** Statements of tests, written by whoever proposes: those that write run only when an editor asks for it. */
+/** Which tests are run. The author of a proposal can change tests, so writing ones run only when an editor starts them. */
 type Tried = 'reading' | 'all' | 'none';
 
-/** What a proposal would change now, with what gates and tests say. Worked out again when it or the configuration changed. */
+/**
+ * The changes that a proposal would cause now, with the findings of gates and tests. Computed again when it or the configuration
+ * changed.
+ */
 export async function reviewOf(
   context: Context<ProposalsApp>,
   runner: RunOperations<DeployApp>,
@@ -41,7 +44,7 @@ export async function reviewOf(
   const known = await knownReview(context, row, tried);
   if (known !== undefined) return known;
   const key = await keyOf(context, row, tried);
-  // Between these lines nothing waits: two people who open it at once see one review.
+  // Stores the review without awaiting anything first, so that two people who open it at the same time share one.
   const other = reviews.get(key);
   if (other !== undefined) return other;
   const review = reviewed(context, runner, row, operations, tried);
@@ -51,7 +54,7 @@ export async function reviewOf(
   return review;
 }
 
-/** The same as it was seen last, else without asking gates and tests. */
+/** The last review, or a new one without gates and tests. */
 export async function lastReviewOf(
   context: Context<ProposalsApp>,
   runner: RunOperations<DeployApp>,
@@ -61,12 +64,23 @@ export async function lastReviewOf(
   return (await knownReview(context, row, 'reading')) ?? reviewed(context, runner, row, operations, 'none');
 }
 
+/** The changes of some operations of a proposal, without running gates and tests. */
+export async function changesOf(
+  context: Context<ProposalsApp>,
+  runner: RunOperations<DeployApp>,
+  row: ProposalRow,
+  operations: readonly OperationRow[],
+): Promise<Pick<Review, 'diff' | 'test_changes'>> {
+  const { diff, test_changes } = await reviewed(context, runner, row, operations, 'none');
+  return { diff, test_changes };
+}
+
 async function knownReview(context: Context<ProposalsApp>, row: ProposalRow, tried: Tried): Promise<Review | undefined> {
   const { reviews } = context.app.overlays;
   return reviews.get(await keyOf(context, row, 'all')) ?? reviews.get(await keyOf(context, row, tried));
 }
 
-/** Who may not run a test as somebody sees a review without it. */
+/** Key of a cached review. Actors that cannot run tests with a caller have separate ones. */
 const keyOf = async ({ app, actor }: Context, { id, version }: ProposalRow, tried: Tried): Promise<string> =>
   `${id} ${version} ${mayPretend(actor)} ${tried} ${await stampOf(app)}`;
 
@@ -89,7 +103,7 @@ async function reviewed(
     const touched = new Set(operations.flatMap((one) => one.touched.map(({ entity_id }) => entity_id)));
     const connections = await overlay.app.store.db.select().from(overlay.app.store.tables.connections);
     const served = await servedConnections(context.app);
-    // A connection comes with its first tool and goes with its last: that is no change of one that is served already.
+    // A connection is served from its first tool to its last. That alone does not change a connection that is served already.
     const stays = new Set(connections.flatMap(({ id, name }) => (touched.has(id) || !served.has(name) ? [] : [name])));
     const differing = (await changesBetween(before.active.tree, tree, texts)).filter(
       ({ entity_type, name, change }) => entity_type !== 'connection' || change === 'changed' || !stays.has(name),
@@ -97,7 +111,7 @@ async function reviewed(
     const recorded = await recordedChanges(overlay, row.id);
     const changes = await markSuperusers(overlay.app, [...differing, ...unservedChanges(recorded, differing)]);
     const known = new Set(before.problems.map((problem) => canonical(problem)));
-    const candidate: GateSubject = {
+    const subject: GateSubject = {
       tree,
       server: view.server,
       version: null,
@@ -108,7 +122,7 @@ async function reviewed(
       changes: () => [changes],
       drifted: async () => [],
     };
-    const findings = tried === 'none' ? [] : await findingsOf(context, overlay, candidate, before.active);
+    const findings = tried === 'none' ? [] : await findingsOf(context, overlay, subject, before.active);
     const tests = tried === 'none' ? [] : await testsOf(overlay);
     return { diff: changes, findings, tests, test_changes: testChanges(recorded), problem: null };
   } catch (error) {
@@ -119,13 +133,16 @@ async function reviewed(
   }
 }
 
-/** Names of the connections that callers reach now. */
+/** Names of the connections that are served now. */
 async function servedConnections(app: Platform & WithSnapshots): Promise<ReadonlySet<string>> {
   const active = await activeSnapshot(app);
   return new Set(leavesOf(active?.tree.leaves ?? [], 'connection').map(({ name }) => name));
 }
 
-/** The working copy before the proposal, in the place of what is deployed: the gates say what the proposal alone would do. */
+/**
+ * The working copy before the proposal. Gates compare with it instead of the active version, so that they check only the
+ * proposal.
+ */
 async function frozenOf({ app }: Overlay) {
   const { view } = await readWorkingCopy(app);
   const { tree, problems, warnings } = view.frozen();
@@ -138,14 +155,13 @@ async function frozenOf({ app }: Overlay) {
     counts: countsOf(tree),
     tree,
     server,
-    branched: false,
   };
   return { active, texts, problems: [...problems], warnings: [...warnings] };
 }
 
 const ONLY_PEOPLE_READ_WHY = 'It failed. Only signed-in people can read why.';
 
-/** What reviewers saw, for a token: their tests ran as the callers that they name. */
+/** The stored review for a token, without results of tests that ran as a caller. */
 export const withoutFindings = <T extends Reviewed>(seen: T): T => ({
   ...seen,
   tests: seen.tests.map((result) => withoutFinding(result, ONLY_PEOPLE_READ_WHY)),
@@ -156,24 +172,21 @@ export const withoutFindings = <T extends Reviewed>(seen: T): T => ({
   ),
 });
 
-/** They look at who may call, which the copy does not have. */
-const OF_INSTALLATION: readonly string[] = ['access', 'sign-in', 'exposure', 'listener', 'credentials'];
-
 async function findingsOf(
   context: Context<ProposalsApp>,
   { app }: Overlay,
-  candidate: GateSubject,
+  subject: GateSubject,
   active: StoredSnapshot,
 ): Promise<ProposalFinding[]> {
   const { deploy_gates } = (await readSettings(app)).settings;
   const modes: Readonly<Record<string, string>> = deploy_gates;
-  const same_server = canonical(candidate.server) === canonical(active.server);
+  const same_server = canonical(subject.server) === canonical(active.server);
   const found: ProposalFinding[] = [];
-  for (const gate of REHEARSED) {
-    const of_installation = OF_INSTALLATION.includes(gate.name);
+  for (const gate of DRY_RUN_GATES) {
+    const of_installation = gate.of_installation === true;
     if (modes[gate.name] === 'off' || (of_installation && same_server)) continue;
     const inside = of_installation ? context : { ...context, app };
-    for (const one of await gate.run(inside, candidate, active)) found.push(toFinding(gate.name, modes[gate.name], one));
+    for (const one of await gate.run(inside, subject, active)) found.push(toFinding(gate.name, modes[gate.name], one));
   }
   return [...new Map(found.map((one) => [`${one.gate} ${one.message}`, one])).values()];
 }
@@ -185,7 +198,7 @@ const toFinding = (gate: string, mode: string | undefined, { message, refusal, h
   blocks: refusal !== undefined || (mode === 'block' && harmless !== true),
 });
 
-/** What the gate of the tests kept of them. */
+/** The results that the gate of the tests has stored. */
 async function testsOf({ app }: Overlay): Promise<TestResult[]> {
   const { test_results, tests } = app.store.tables;
   const results = await app.store.db.select().from(test_results);

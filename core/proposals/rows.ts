@@ -20,10 +20,10 @@ export type OperationRow = Schema['proposal_operations']['$inferSelect'];
 
 const DAY_MS = 24 * 3_600_000;
 
-/** Who proposes, however many tokens of its name there are. */
+/** Identifies an author. Tokens with the same name have the same author. */
 export const authorKey = ({ type, id }: ProposalAuthor): string => `${type}:${id}`;
 
-/** Open ones of an author. */
+/** The open proposals of an author. */
 export async function openOf({ store }: Platform, author: ProposalAuthor, tx: Db = store.db): Promise<ProposalRow[]> {
   const { proposals } = store.tables;
   const rows = await tx.select().from(proposals).where(eq(proposals.status, 'open'));
@@ -51,21 +51,21 @@ export function commentsOf({ store }: Platform, id: string): Promise<ProposalCom
   return store.db.select().from(table).where(eq(table.proposal_id, id)).orderBy(asc(table.id));
 }
 
-const inputPlace = (id: string): string => `proposal_operation/${id}/input`;
+const inputPath = (id: string): string => `proposal_operation/${id}/input`;
 
-/** The whole input is sealed: it may hold secrets anywhere. */
+/** Seals the whole input, because any field may contain a secret. */
 export const sealInput = ({ keyring }: Platform, id: string, input: object): Sealed => ({
-  $sealed: keyring.seal(JSON.stringify(input), inputPlace(id)),
+  $sealed: keyring.seal(JSON.stringify(input), inputPath(id)),
 });
 
 export const toStep = ({ keyring }: Platform, { id, operation, input }: OperationRow): ProposedOperation => ({
   operation: operation as OperationName,
-  input: JSON.parse(keyring.open(input.$sealed, inputPlace(id))) as ProposedOperation['input'],
+  input: JSON.parse(keyring.open(input.$sealed, inputPath(id))) as ProposedOperation['input'],
 });
 
 export const toOperation = ({ id: _, proposal_id: _proposal, input: _input, ...shown }: OperationRow): ProposalOperation => shown;
 
-/** Rows as lists show them. */
+/** Converts rows for lists. */
 export async function toItems({ store }: Platform, rows: readonly ProposalRow[], tx: Db = store.db): Promise<ProposalItem[]> {
   const { proposal_operations: operations, proposal_comments: comments } = store.tables;
   const ids = rows.map(({ id }) => id);
@@ -85,6 +85,8 @@ export async function toItems({ store }: Platform, rows: readonly ProposalRow[],
   return rows.map(({ gathers: _, closed, ...row }) => ({
     ...row,
     operation_count: closed?.operations.length ?? operation_counts.get(row.id) ?? 0,
+    // Proposals that were approved before operations could be left out have no marks.
+    taken_count: row.status === 'approved' ? (closed?.operations.filter(({ taken }) => taken !== false).length ?? 0) : null,
     comment_count: comment_counts.get(row.id) ?? 0,
   }));
 }
@@ -105,7 +107,7 @@ export async function listProposals({ store }: Platform, state: ProposalItem['st
   return { ...page, open };
 }
 
-/** Forgets closed proposals after their time. */
+/** Deletes closed proposals whose retention has ended. */
 export async function forgetClosed({ store, clock }: Platform, tx: Db): Promise<void> {
   const { proposals, proposal_comments: comments } = store.tables;
   const before = new Date(clock().getTime() - CLOSED_PROPOSAL_DAYS * DAY_MS).toISOString();
@@ -114,13 +116,13 @@ export async function forgetClosed({ store, clock }: Platform, tx: Db): Promise<
   await tx.delete(proposals).where(old);
 }
 
-/** Deletes the operations of a closed proposal: nobody applies them any more, and they may hold secrets. */
+/** Deletes the operations of a closed proposal. They are not needed any more and can contain secrets. */
 export async function forgetOperations({ store }: Platform, tx: Db, id: string): Promise<void> {
   const { proposal_operations: operations } = store.tables;
   await tx.delete(operations).where(eq(operations.proposal_id, id));
 }
 
-/** Changes an open proposal that is still at this version, or refuses. */
+/** Changes an open proposal. Throws when it is closed or has another version. */
 export async function updateOpen(
   { store, clock }: Platform,
   tx: Db,

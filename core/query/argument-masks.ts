@@ -12,10 +12,10 @@ interface MaskedQuery {
 }
 
 /**
- * How the arguments of a tool with masks are kept in the request log, by name; one that is not here is kept as it was sent. An
- * argument of a masked column, by its own name or by what the statement compares or writes, is kept under that mask. Any other is
- * kept as it was sent only where the statement uses it with nothing but columns that callers see unmasked: what an expression or
- * a column that is not in the result says of a masked one, nobody knows.
+ * Returns the mask under which the request log stores each argument of a tool with masked columns; an argument without an entry
+ * is stored as sent. An argument gets a column's mask when it has the column's name, or when the statement compares it with that
+ * column or writes it there. Every other argument is hidden unless the statement uses it only with columns that callers see
+ * unmasked: an expression, or a column outside the result, can reveal a masked value.
  */
 export function argumentMasks(
   { sql_query, parameters, masks }: MaskedQuery,
@@ -36,10 +36,11 @@ export function argumentMasks(
   const uses = Map.groupBy(everyUse(sql_query, dialect), ({ name }) => name);
   return Object.fromEntries(
     parameters.filter(isSent).flatMap(({ name }): [string, MaskKind][] => {
-      const own = uses.get(name) ?? [];
-      const known = maskNamed(name) ?? own.map(({ column }) => column && maskNamed(column.name)).find((mask) => mask != null);
+      const parameter_uses = uses.get(name) ?? [];
+      const known =
+        maskNamed(name) ?? parameter_uses.map(({ column }) => column && maskNamed(column.name)).find((mask) => mask != null);
       if (known !== undefined && known !== null) return [[name, known]];
-      return own.length > 0 && own.every(isSafe) ? [] : [[name, 'text']];
+      return parameter_uses.length > 0 && parameter_uses.every(isSafe) ? [] : [[name, 'text']];
     }),
   );
 }

@@ -4,40 +4,45 @@ import { isDeeper } from '#core/lib/nesting.ts';
 import type { Undecided, Work } from './argument-work.ts';
 import type { Pattern } from '#core/lib/pattern/pattern.ts';
 
-/** `fault` completes a sentence that begins with the argument's name; it never holds the value. */
+/** `fault` completes a sentence that starts with the argument's name. It never contains the value. */
 export type Checked = Right | { readonly ok: false; readonly fault: string };
 interface Right {
   readonly ok: true;
   readonly value: Json;
-  /** Texts whose pattern takes longer than a call may hold up others. */
+  /** Texts whose pattern needs more time than one call may block other calls. */
   readonly undecided?: readonly Undecided[];
 }
-/** @param work what the checks of one call may cost together. */
+/** @param work the budget that all checks of one call share. */
 export type ValueCheck = (value: unknown, work: Work) => Checked;
 
 type Constraints = Pick<Parameter, 'type' | 'items' | 'enum' | 'minimum' | 'maximum' | 'min_length' | 'max_length'>;
 
-/** Elements of an array argument at most. */
+/** Maximum elements of an array argument. */
 export const MAX_ITEMS = 10_000;
 const SHOWN_CHOICES = 20;
-/** Levels of a JSON argument, as of every body (contract section 1): writing a far deeper one as text would take a second and fail. */
-export const MAX_DEPTH = 64;
+/**
+ * Maximum nesting of a JSON argument, the same as for request bodies: serializing much deeper values takes a second and fails.
+ */
+const MAX_DEPTH = 64;
 const TOO_DEEP = `must be nested at most ${MAX_DEPTH} levels deep.`;
 
-/** What a call sends, before anything is done with it: an argument may be a list of JSON. Null: it is not too deep. */
+/**
+ * Checks the nesting of all arguments of a call before any other check; an argument can be an array of JSON. Returns null if it
+ * is fine.
+ */
 export const depthFault = (args: object): string | null => (isDeeper(args, MAX_DEPTH + 2) ? `Arguments ${TOO_DEEP}` : null);
 
 const right = (value: Json): Checked => ({ ok: true, value });
 const wrong = (fault: string): Checked => ({ ok: false, fault });
 
-/** Builds the check of one parameter's values. Constraints of an array hold for each element, its lengths for the array. */
+/** Builds the check for one parameter. For an array, constraints apply to each element and lengths to the array itself. */
 export function checkValue(parameter: Constraints, pattern: Pattern | undefined): ValueCheck {
   if (parameter.type === 'array') return arrayOf(parameter, scalar(parameter, parameter.items ?? 'string', pattern));
   const check = scalar(parameter, parameter.type, pattern);
   if (parameter.type !== 'string') return check;
   const { min_length = 0, max_length = Infinity } = parameter;
   return (value, work) => {
-    // First: a long text is not worth its pattern.
+    // The length comes first: a text that is too long need not be matched against the pattern.
     if (typeof value === 'string' && value.length > 2 * max_length) return wrong(`must have at most ${max_length} characters.`);
     const found = check(value, work);
     if (!found.ok || typeof found.value !== 'string' || (min_length === 0 && found.value.length <= max_length)) return found;
@@ -133,7 +138,7 @@ const SCALARS: Readonly<Record<ScalarType, (value: unknown) => Checked>> = {
     return inRange ? right(value) : wrong(fault);
   },
   uuid: (value) => (typeof value === 'string' && UUID.test(value) ? right(value) : wrong('must be a UUID.')),
-  // As results show them.
+  // The same form as in results.
   bytes: (value) =>
     typeof value === 'string' && BASE64.test(value) ? right(value) : wrong('must be bytes as base64 with its padding.'),
   json(value) {
@@ -143,7 +148,7 @@ const SCALARS: Readonly<Record<ScalarType, (value: unknown) => Checked>> = {
   },
 };
 
-/** Whether a text is an object or array that was written out once too often, as some clients do. */
+/** Whether a string is a JSON object or array: some clients serialize arguments twice. */
 function isJsonText(text: string): boolean {
   if (!/^\s*[[{]/.test(text)) return false;
   try {
@@ -161,7 +166,7 @@ function isDate(text: string): boolean {
   return date.getUTCMonth() + 1 === Number(month) && date.getUTCDate() === Number(day);
 }
 
-/** Compares a checked number, which may be exact digits in a string, with a bound. */
+/** Compares a checked number, possibly exact digits in a string, with a bound. */
 function compare(value: Json, bound: number): number {
   if (typeof value !== 'string') return Number(value) - bound;
   const rough = Number(value) - bound;

@@ -10,7 +10,7 @@ import { compilePattern, type Pattern, PatternError } from '#core/lib/pattern/pa
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** The tool's input schema (JSON Schema 2020-12) with every constraint in it. What Sluice fills is not in it. */
+/** The input schema of a tool (JSON Schema 2020-12) with all constraints. Parameters that Sluice fills are not part of it. */
 export function inputSchema(declared: readonly Parameter[]): JsonSchema {
   const parameters = declared.filter(isSent);
   return {
@@ -21,13 +21,13 @@ export function inputSchema(declared: readonly Parameter[]): JsonSchema {
   };
 }
 
-/** As they are declared, but the required ones first: clients make signatures of them. */
+/** Declaration order with required parameters first, because clients derive function signatures from it. */
 const inOrder = (parameters: readonly Parameter[]): Parameter[] => [
   ...parameters.filter(mustBeGiven),
   ...parameters.filter((parameter) => !mustBeGiven(parameter)),
 ];
 
-/** How a stored tool is listed: JSON kept the properties of its input in the order of the alphabet. */
+/** Restores the parameter order of a stored tool, whose input properties are sorted alphabetically. */
 export function listingInOrder({
   listing,
   parameters,
@@ -42,27 +42,28 @@ export function listingInOrder({
   return { ...listing, inputSchema: { ...input, properties: Object.fromEntries([...ordered, ...stored]) } };
 }
 
-/** The model sends it; every other one has a source. */
+/** Whether the model sends this parameter; all others have a source. */
 export const isSent = ({ from }: Pick<Parameter, 'from'>): boolean => from === undefined;
 
-/** What a check reports of arguments that are not declared. */
+/** Undeclared arguments of one call. */
 export interface UndeclaredRecord {
-  /** Whether they are refused, also by a tool that reads. */
+  /** Whether undeclared arguments are refused for read tools too. */
   readonly refuses_undeclared: boolean;
-  /** How many there are. */
+  /** Number of undeclared arguments. */
   undeclared: number;
-  /** The names of the first ones, when the call is answered without them. */
+  /** Names of the first undeclared arguments, if the call runs without them. */
   ignored: readonly string[];
 }
 
-/** Checked values by name. */
+/** Checked argument values by parameter name. */
 export type ArgumentValues = Record<string, Json | undefined>;
 
 /**
- * A check of a call's arguments, built once. What was not given and has no default is absent from the result, and so is what is
- * not declared, which `record` reports. Throws `invalid` with one sentence for each faulty argument; no
- * value is repeated in it. The answer is a promise only when patterns would hold up other callers.
- * @param refuses_undeclared for tools that write: without an argument such as `dry_run` they would do what it was to prevent.
+ * Builds the check for the arguments of a call. The result omits missing arguments without a default, and undeclared ones, which
+ * go to `record`. Throws `invalid` with one sentence per faulty argument, without its value. Returns a promise only if pattern
+ * checks would block other calls.
+ * @param refuses_undeclared true for write tools: ignoring an argument such as `dry_run` would run the write that it should
+ * prevent.
  */
 export function compileArguments(
   parameters: readonly Parameter[],
@@ -82,7 +83,7 @@ export function compileArguments(
       throw new AppError('invalid', 'The arguments must be an object.');
     }
     const given: Readonly<Record<string, unknown>> = { ...args };
-    // Without a prototype, so that a parameter may have any name.
+    // No prototype, so that a parameter can have any name.
     const values: ArgumentValues = Object.create(null);
     const errors: FieldError[] = [];
     const missing: string[] = [];
@@ -127,7 +128,7 @@ async function decided(undecided: readonly UndecidedArgument[], values: Argument
 const refusal = (errors: readonly FieldError[]): AppError =>
   new AppError('invalid', errors.map(({ message }) => message).join(' '), { errors });
 
-/** Faults of the definition itself, each at `parameters.<index>.<field>`. */
+/** Returns the faults of the declarations, each at `parameters.<index>.<field>`. */
 export function checkParameters(parameters: readonly Parameter[]): FieldError[] {
   const seen = new Set<string>();
   return parameters.flatMap((parameter, index) => {
@@ -138,11 +139,11 @@ export function checkParameters(parameters: readonly Parameter[]): FieldError[] 
   });
 }
 
-/** A value is asked for when it is required and no default stands in for it. */
+/** A value is required when the parameter is required and has no default. */
 export const mustBeGiven = ({ required, default: fallback }: Parameter): boolean =>
   required && (fallback === undefined || fallback === null);
 
-/** A branch for each type: without any, models send JSON as text. VS Code refuses a list without `items`. */
+/** One branch per type, because models send JSON as a string without them. VS Code rejects an array without `items`. */
 const ANY_JSON: JsonSchema = {
   anyOf: [
     { type: 'object' },
@@ -159,7 +160,7 @@ const TYPE_SCHEMA: Readonly<Record<Parameter['type'], JsonSchema>> = {
   number: { type: 'number' },
   boolean: { type: 'boolean' },
   date: { type: 'string', format: 'date' },
-  // The format `date-time` has no dates and no local times: clients would refuse those themselves.
+  // The format `date-time` excludes dates and local times, so clients would refuse them.
   datetime: { type: 'string' },
   uuid: { type: 'string', format: 'uuid' },
   json: ANY_JSON,
@@ -167,7 +168,7 @@ const TYPE_SCHEMA: Readonly<Record<Parameter['type'], JsonSchema>> = {
   array: { type: 'array' },
 };
 
-/** What a format asks for: some clients leave `format` out of what a model reads. */
+/** Expected forms for the description: some clients drop `format` from the schema that a model reads. */
 const FORM: Partial<Readonly<Record<Parameter['type'], string>>> = {
   date: 'YYYY-MM-DD',
   datetime: DATETIME_FORM,
@@ -211,7 +212,7 @@ function propertySchema(parameter: Parameter): JsonSchema {
 
 type Constraint = 'enum' | 'minimum' | 'maximum' | 'min_length' | 'max_length' | 'pattern';
 
-/** Types that each constraint speaks of; of an array it speaks of the elements, but lengths are the array's own. */
+/** Types that each constraint applies to. For an array it applies to the elements, except for lengths. */
 const APPLIES: Readonly<Record<Constraint, readonly Parameter['type'][]>> = {
   enum: ['string', 'integer', 'number', 'boolean', 'date', 'datetime', 'uuid'],
   minimum: ['integer', 'number'],
@@ -257,7 +258,7 @@ function definitionFaults(parameter: Parameter): [string, string][] {
   return faults;
 }
 
-/** Why a value that models see in the schema would be refused at a call. */
+/** Why a call would refuse a value that the schema shows to models. */
 function shownValueFault(value: unknown, check: ValueCheck): string | undefined {
   if (value === undefined || value === null) return undefined;
   const found = check(value, new Work());

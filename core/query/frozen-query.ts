@@ -3,7 +3,7 @@ import type { PageColumn } from '#core/lib/sql/paging.ts';
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import type { Statement } from '#core/lib/sql/statement.ts';
 
-/** What one call runs and within which limits: shared by tools and resources. */
+/** The statement of one tool or resource with its limits. */
 export interface FrozenQuery {
   readonly connection_id: string;
   readonly statement: Statement;
@@ -12,13 +12,13 @@ export interface FrozenQuery {
   readonly timeout_ms: number;
   readonly max_rows: number;
   readonly max_bytes: number;
-  /** Absent: no limit of its own. */
+  /** Absent: no token limit. */
   readonly max_tokens?: number;
-  /** What orders the pages of its rows; absent: it has none. */
+  /** The columns that order the pages; absent: no pages. */
   readonly page_by?: readonly PageColumn[];
   readonly transform_template: string | null;
-  /** Absent: everybody sees the rows as they are. */
+  /** Absent: all callers see unmasked rows. */
   readonly masks?: readonly MaskRule[];
-  /** It runs text of its caller as SQL; absent otherwise, and of resources that an older release froze. */
+  /** The statement runs SQL text from the caller. */
   readonly passthrough?: true;
 }

@@ -1,23 +1,23 @@
 import type { Json } from '#core/lib/sql/result.ts';
 
-/** What a credential says of its bearer. */
+/** Claims of a credential. */
 export type Claims = Readonly<Record<string, Json>>;
 
-/** Who calls, as a credential proves it: what `caller.sub` and the like read. Null: the credential does not say. */
+/** The authenticated caller, read by `caller.sub` and similar sources. Null: the credential has no such value. */
 export interface Identity {
   readonly sub: string | null;
   readonly name: string | null;
   readonly email: string | null;
   readonly client_id: string | null;
   readonly groups: readonly string[];
-  /** The name of the access token. */
+  /** Name of the access token. */
   readonly token: string | null;
 }
 
 export const NO_CLAIMS: Claims = {};
 export const NO_IDENTITY: Identity = { sub: null, name: null, email: null, client_id: null, groups: [], token: null };
 
-/** The identity that claims name; what they do not name is as `known` has it. Claims of a wrong type count as not there. */
+/** Builds the identity from claims, completed by `known`. Claims of a wrong type are ignored. */
 export const toIdentity = (claims: Claims, known: Partial<Identity> = {}): Identity => ({
   sub: textOf(claims['sub']) ?? known.sub ?? null,
   name: textOf(claims['name']) ?? known.name ?? null,

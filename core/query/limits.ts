@@ -1,6 +1,6 @@
 import type { QueryResult } from '#core/lib/sql/result.ts';
 
-/** What ends a result; its tool or connection has settings of these names. */
+/** Limits of a result, named like the settings of its tool or connection. */
 export interface Limits {
   readonly max_rows: number;
   readonly max_bytes: number;
@@ -9,23 +9,23 @@ export interface Limits {
 export type Limit = keyof Limits;
 
 export interface LimitedResult extends QueryResult {
-  /** The one that ended it. Absent: it is whole. */
+  /** The limit that cut the result. Absent: the result is complete. */
   readonly limit?: Limit;
 }
 
-/** Beyond this many characters for each token nothing more is fetched: the estimate decides about what was. */
+/** Fetching stops at this many characters per token; `estimateTokens` then cuts the fetched rows. */
 const CHARACTERS = 16;
 
-/** Bytes after which nothing more is fetched. */
+/** Fetching stops after this many bytes. */
 export const fetchedBytes = ({ max_bytes, max_tokens = Infinity }: Limits): number =>
   Math.min(max_bytes, max_tokens * CHARACTERS);
 
-/** What ended a result while it was fetched. */
+/** The limit at which fetching stopped. */
 export function fetchLimit({ rows }: QueryResult, limits: Limits): Limit {
   if (rows.length >= limits.max_rows) return 'max_rows';
   return fetchedBytes(limits) < limits.max_bytes ? 'max_tokens' : 'max_bytes';
 }
 
-/** A result that was fetched, with what ended it. */
+/** Adds the limit that cut a fetched result. */
 export const limited = (result: QueryResult, limits: Limits): LimitedResult =>
   result.truncated ? { ...result, limit: fetchLimit(result, limits) } : result;

@@ -1,20 +1,20 @@
 import type { FrozenQuery } from './frozen-query.ts';
 import { AppError } from '#core/errors.ts';
 
-/** SQLSTATE classes whose messages speak of the statement and the server. All others may quote what stands in a row. */
+/** SQLSTATE classes whose messages describe the statement or the server. All other messages may quote values of a row. */
 const OF_STATEMENT = /^(?:08|0A|25|42|53|54|57)/;
-/** The same in words of an engine that has no SQLSTATE. */
+/** The same as error types, for engines without SQLSTATE. */
 const KINDS_OF_STATEMENT = /^(?:Parser|Syntax|Binder|Catalog)$/;
-/** A name or a syntax can also be wrong in a text that is read from a row: such a fault has no place in the statement. */
+/** A name or syntax error can also come from text in a row: such an error has no position in the statement. */
 const IN_A_TEXT = /^42(?!501)/;
 
-/** As drivers tell it: by itself, or behind the number of the error. */
+/** Reads the SQLSTATE from the reason that drivers report: the code alone, or after the error number. */
 export function sqlstateOf(error: unknown): string | null {
   if (!(error instanceof AppError) || (error.code !== 'sql_error' && error.code !== 'not_read_only')) return null;
   return /(?:^|\/)([0-9A-Z]{5})$/.exec(error.reason ?? '')?.[1] ?? null;
 }
 
-/** What an error says, without what a database says of a value in a column that is masked. */
+/** Returns the message of an error, without the database's text if that may quote a value of a masked column. */
 export function maskedDetail(error: AppError, { masks }: Pick<FrozenQuery, 'masks'>): string {
   if (masks === undefined || error.code !== 'sql_error') return error.detail;
   const sqlstate = sqlstateOf(error);
@@ -25,20 +25,20 @@ export function maskedDetail(error: AppError, { masks }: Pick<FrozenQuery, 'mask
 const reported = (sqlstate: string | null): string =>
   `The database reported an error${sqlstate === null ? '' : ` (SQLSTATE ${sqlstate})`}.`;
 
-/** A failed call as the request log has it. */
+/** The error fields of a failed call in the request log. */
 export interface LoggedError {
   readonly error: string | null;
   readonly error_message: string | null;
   readonly sqlstate: string | null;
 }
 
-/** Codes whose sentence is the database's own, or holds it. */
+/** Error codes whose message is the database's or contains it. */
 const OF_DATABASE: ReadonlySet<string | null> = new Set(['sql_error', 'not_read_only']);
 export const isOfDatabase = (code: string | null): boolean => OF_DATABASE.has(code);
 
 /**
- * Why a call failed, for the credential of a program or an agent: what a database says can quote a row, and a statement that only was
- * proposed could fail in order to read one.
+ * Returns the error message that tokens of programs and agents can read. It omits the database's text, which can quote a row: an
+ * agent could propose a statement that fails in order to read one.
  */
 export function tokenMessage({ error, error_message, sqlstate }: LoggedError): string | null {
   if (error_message === null || !isOfDatabase(error)) return error_message;
@@ -47,7 +47,7 @@ export function tokenMessage({ error, error_message, sqlstate }: LoggedError): s
 
 function isOfStatement({ position, reason }: AppError, sqlstate: string | null): boolean {
   if (sqlstate === null) return position !== undefined && (reason === undefined || KINDS_OF_STATEMENT.test(reason));
-  // The numbered errors of MySQL have no such place.
+  // MySQL's numbered errors have no position.
   if (reason === sqlstate && position === undefined && IN_A_TEXT.test(sqlstate)) return false;
   return OF_STATEMENT.test(sqlstate);
 }

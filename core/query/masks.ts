@@ -3,12 +3,12 @@ import type { Mask, MaskKind } from '#core/contract/definitions/masks.ts';
 import type { FieldError } from '#core/errors.ts';
 import type { Column, Json, QueryResult, Row } from '#core/lib/sql/result.ts';
 
-/** A mask of a snapshot: `columns` are the names that the column has in the result, in lower case. */
+/** A mask in a snapshot; `columns` are the column's names in the result, in lower case. */
 export interface MaskRule extends Omit<Mask, 'column'> {
   readonly columns: readonly string[];
 }
 
-/** The same text for the same value as long as the encryption key stays, and nothing that leads back to it. */
+/** Returns the same hash for the same text as long as the encryption key stays. It cannot be reversed. */
 export type Pseudonym = (text: string) => string;
 
 /** @param keys `SVC_ENCRYPTION_KEY`, newest first. */
@@ -21,18 +21,20 @@ export function createPseudonym([newest = '']: readonly string[]): Pseudonym {
 const HASH_LENGTH = 22;
 const STARS = '***';
 
-/** Where a described column comes from, when its database says so. */
+/** A described column with the column that it comes from, if the database reports it. */
 export type TracedColumn = Column & { readonly origin?: string | null };
 
-/** @param columns as the database described them; null when it could not. */
+/** @param columns the columns that the database described, or null if it could not. */
 export const toRules = (masks: readonly Mask[], columns: readonly TracedColumn[] | null): MaskRule[] =>
   masks.map(({ column, mask, unless_groups }) => {
-    const wanted = column.toLowerCase();
-    const traced = (columns ?? []).filter(({ origin }) => origin?.toLowerCase() === wanted).map(({ name }) => name.toLowerCase());
-    return { columns: [...new Set([wanted, ...traced])], mask, unless_groups };
+    const lower_column = column.toLowerCase();
+    const traced = (columns ?? [])
+      .filter(({ origin }) => origin?.toLowerCase() === lower_column)
+      .map(({ name }) => name.toLowerCase());
+    return { columns: [...new Set([lower_column, ...traced])], mask, unless_groups };
   });
 
-/** Masks of columns that the result does not have. */
+/** Returns a fault for each mask whose column is not in the result. */
 export function unknownMasks(masks: readonly Mask[], columns: readonly TracedColumn[] | null): FieldError[] {
   if (columns === null) return [];
   const rules = toRules(masks, columns);
@@ -43,29 +45,28 @@ export function unknownMasks(masks: readonly Mask[], columns: readonly TracedCol
   });
 }
 
-/** Of two columns of one name the result calls the second one name_2. */
-function covers({ columns: wanted }: MaskRule, name: string, columns: readonly Column[]): boolean {
-  if (wanted.includes(name)) return true;
+/** If two columns have the same name, the second is called name_2 in the result. */
+function covers({ columns: masked_names }: MaskRule, name: string, columns: readonly Column[]): boolean {
+  if (masked_names.includes(name)) return true;
   const [, base] = /^(.+)_\d+$/.exec(name) ?? [];
-  return base !== undefined && wanted.includes(base) && columns.some((column) => column.name.toLowerCase() === base);
+  return base !== undefined && masked_names.includes(base) && columns.some((column) => column.name.toLowerCase() === base);
 }
 
 const ruleOf = (rules: readonly MaskRule[], { name }: Column, columns: readonly Column[]): MaskRule | undefined =>
   rules.find((rule) => covers(rule, name.toLowerCase(), columns));
 
-/** The mask of a column of a result. */
 export const maskOf = (rules: readonly MaskRule[], column: Column, columns: readonly Column[]): MaskKind | undefined =>
   ruleOf(rules, column, columns)?.mask;
 
-/** The rules that hold for a caller. */
-export const rulesFor = (rules: readonly MaskRule[], groups: readonly string[]): readonly MaskRule[] =>
+/** The rules that apply to a caller with these groups. */
+const rulesFor = (rules: readonly MaskRule[], groups: readonly string[]): readonly MaskRule[] =>
   rules.filter(({ unless_groups }) => !unless_groups.some((group) => groups.includes(group)));
 
-/** Which rules hold, for the keys of caches: callers of one class get the same of the same rows. */
+/** Tells apart callers with different rules in cache keys: callers of one class see the same values in the same rows. */
 export const maskClass = (rules: readonly MaskRule[], groups: readonly string[]): string =>
   rules.map(({ unless_groups }) => (unless_groups.some((group) => groups.includes(group)) ? '0' : '1')).join('');
 
-/** What masks make of the columns of a result. */
+/** The columns of a result after masking. */
 interface MaskedColumns {
   readonly found: readonly { readonly name: string; readonly mask: MaskKind }[];
   readonly columns: readonly Column[];
@@ -85,13 +86,12 @@ function maskColumns(columns: readonly Column[], rules: readonly MaskRule[]): Ma
 const toMasked = (result: QueryResult, { found, columns }: MaskedColumns, pseudonym: Pseudonym): QueryResult =>
   found.length === 0 ? result : { ...result, columns, rows: result.rows.map((row) => maskRow(row, found, pseudonym)) };
 
-/** The result with its columns masked; nothing of the masked values is left in it. Null stays null. */
-export const maskResult = (result: QueryResult, rules: readonly MaskRule[], pseudonym: Pseudonym): QueryResult =>
-  rules.length === 0 ? result : toMasked(result, maskColumns(result.columns, rules), pseudonym);
-
 export type MaskFor = (result: QueryResult, groups: readonly string[], pseudonym: Pseudonym) => QueryResult;
 
-/** The same for one definition, again and again: a statement that is kept has one list of columns. */
+/**
+ * Masks the columns of results and removes all masked values. Null stays null. One is built for each definition: a cached
+ * statement always has the same column array.
+ */
 export function createMasker(rules: readonly MaskRule[]): MaskFor {
   const classes = new Map<
     string,
@@ -121,7 +121,7 @@ function maskedColumn(column: Column, mask: MaskKind | undefined): Column[] {
   return mask === 'remove' ? [] : [{ name: column.name, type: 'text', kind: 'string' }];
 }
 
-/** What a mask leaves of an argument: of a list, of each of its members. */
+/** Masks an argument; for a list, each element. */
 export function maskArgument(value: unknown, mask: Exclude<MaskKind, 'remove'>, pseudonym: Pseudonym): Json {
   if (Array.isArray(value) && mask !== 'null') return value.map((member) => maskArgument(member, mask, pseudonym));
   if (value === null) return null;
@@ -136,7 +136,7 @@ const VALUES: Readonly<Record<Exclude<MaskKind, 'remove'>, (text: string, pseudo
   null: () => null,
   text: () => STARS,
   hash: (text, pseudonym) => pseudonym(text),
-  // A short value would be told whole.
+  // Four characters would reveal most of a short value.
   last4(text) {
     const letters = Array.from(text);
     return letters.length < 8 ? '****' : `****${letters.slice(-4).join('')}`;
@@ -150,13 +150,13 @@ const VALUES: Readonly<Record<Exclude<MaskKind, 'remove'>, (text: string, pseudo
   year: (text) => /^(-?\d{4,6})-\d{2}/.exec(text)?.[1] ?? null,
 };
 
-/** A column as the output schema of a tool says it. */
+/** A column in the output schema of a tool. */
 export interface SchemaColumn extends Column {
-  /** What of it is seen. */
+  /** How the value is masked. */
   readonly note?: string;
-  /** Some callers see the values as they are. */
+  /** The unmasked column, if some callers see it. */
   readonly both?: Column;
-  /** Some callers do not have it. */
+  /** Some callers do not get this column. */
   readonly missing?: true;
 }
 
@@ -170,7 +170,7 @@ const NOTES: Readonly<Record<MaskKind, string>> = {
   year: 'Masked: only the year',
 };
 
-/** The columns that callers see, with a note where one is masked. */
+/** The columns that callers see, with a note at each masked one. */
 export function schemaColumns(columns: readonly TracedColumn[] | null, masks: readonly Mask[]): readonly SchemaColumn[] | null {
   if (columns === null || masks.length === 0) return columns;
   const rules = toRules(masks, columns);

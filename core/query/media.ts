@@ -1,6 +1,6 @@
 export type MediaKind = 'image' | 'audio';
 
-/** First bytes of media types, in hex; a dot stands for any half byte. */
+/** First bytes of each media type, in hex; a dot matches any half byte. */
 const MAGIC: readonly (readonly [string, string])[] = [
   ['89504e470d0a1a0a', 'image/png'],
   ['ffd8ff', 'image/jpeg'],
@@ -21,14 +21,14 @@ const MAGIC: readonly (readonly [string, string])[] = [
 ];
 const SIGNATURES = MAGIC.map(([hex, mime_type]) => ({ pattern: new RegExp(`^${hex}`), mime_type }));
 
-/** What may stand before the element of an SVG document. */
+/** An SVG document can start with a byte order mark, declarations and comments. */
 const SVG = /^\uFEFF?\s*(?:<(?:\?xml|!DOCTYPE|!--)[^>]*>\s*)*<svg[\s>]/i;
 export const SVG_TYPE = 'image/svg+xml';
 
-/** Characters of base64 that are looked at. */
+/** Base64 characters to inspect. */
 const HEAD = 2_048;
 
-/** The type that the first bytes of a base64 text name, or null. */
+/** Detects the media type by the first bytes, or returns null. */
 export function mimeTypeOf(base64: string): string | null {
   const head = Buffer.from(base64.slice(0, HEAD), 'base64');
   const hex = head.toString('hex', 0, 32);
@@ -36,5 +36,5 @@ export function mimeTypeOf(base64: string): string | null {
   return found ?? (SVG.test(head.toString('utf8')) ? SVG_TYPE : null);
 }
 
-/** The images that models take. An answer with another one ends the whole conversation in several clients. */
+/** Image types that models accept. Any other type in a result ends the conversation in several clients. */
 export const SHOWN_IMAGES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);

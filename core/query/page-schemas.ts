@@ -1,4 +1,4 @@
-/** The argument that brings `next` back. */
+/** The argument that takes the value of `next`. */
 export const AFTER = 'after';
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -9,7 +9,10 @@ const AFTER_SCHEMA = {
 };
 const NEXT_SCHEMA = { type: 'string', description: 'More rows follow: pass it as after to get them' };
 
-/** Whether a property of an input schema continues another call: nobody types it. A tool without pages may have an argument of that name. */
+/**
+ * Whether a property of an input schema is the page cursor, which forms hide. The description is compared as well, because a tool
+ * without pages can have a parameter of this name.
+ */
 export const continues = (name: string, { description }: Schema): boolean =>
   name === AFTER && description === AFTER_SCHEMA.description;
 
@@ -18,6 +21,6 @@ const withProperty = (schema: Schema, name: string, value: Schema): Schema => {
   return typeof properties === 'object' ? { ...schema, properties: { ...properties, [name]: value } } : schema;
 };
 
-/** The schemas of a tool whose rows have pages. */
+/** Adds the cursor to the schemas of a paged tool. */
 export const pagedInput = (schema: Schema): Schema => withProperty(schema, AFTER, AFTER_SCHEMA);
 export const pagedOutput = (schema: Schema | null): Schema | null => schema && withProperty(schema, 'next', NEXT_SCHEMA);

@@ -7,20 +7,20 @@ import type { Statement } from '#core/lib/sql/statement.ts';
 import { estimateTokens } from '#core/lib/tokens.ts';
 import { fetchedBytes, fetchLimit, type Limit, limited, type LimitedResult, type Limits } from './limits.ts';
 
-/** The cells that say where the next page begins, in the order of the tool's `page_by`. */
+/** The cell values after which the next page starts, in the order of the tool's `page_by`. */
 export type Position = readonly Json[];
 
-/** Sorting looks at no more of a text in every database, and a cursor is to stay short. */
+/** Some databases compare only the start of long texts when sorting, and a cursor should stay short. */
 const LONGEST_KEY = 250;
 
-/** What to fetch: of pages a little more than is returned, to see what follows. */
+/** Fetch limits. For pages they exceed the page slightly, to see the row after it. */
 export function fetchLimits(limits: Limits, paged: boolean): { max_rows: number; max_bytes: number } {
   const { max_rows } = limits;
   const max_bytes = fetchedBytes(limits);
   return paged ? { max_rows: max_rows + 1, max_bytes: max_bytes * 2 } : { max_rows, max_bytes };
 }
 
-/** How many of the rows a call returns, and the limit that the next one is beyond; null: all of them. */
+/** Counts the rows within the limits. `limit` is the one that the next row exceeds, or null if all rows fit. */
 function fitting(
   rows: readonly Row[],
   { max_rows, max_bytes, max_tokens = Infinity }: Limits,
@@ -39,8 +39,8 @@ function fitting(
 }
 
 /**
- * A result without the rows that are beyond its limits, as its caller sees it.
- * @param masked the same rows under their masks; those that were fetched are within the limits of rows and bytes.
+ * Cuts a result at its limits, as the caller sees it.
+ * @param masked the same rows after masking; the fetched rows are already within the row and byte limits.
  */
 export function cutRows(result: QueryResult, masked: QueryResult, limits: Limits): LimitedResult {
   const as_fetched = masked === result;
@@ -51,11 +51,11 @@ export function cutRows(result: QueryResult, masked: QueryResult, limits: Limits
 }
 
 /**
- * One page of what was fetched. It ends where the columns of the order have other values in the next row: so every row is in one
- * page, whether they tell all rows apart or not.
- * @param after where the page begins. @param result the rows as they are: the position of the next page is theirs.
- * @param masked the same as the caller sees them, which have to fit.
- * @returns `next`: null on the last page.
+ * Cuts one page from the fetched rows. A page ends only where the `page_by` values change, so no row is skipped or repeated even
+ * if these values are not unique.
+ * @param after the position at which the page starts. @param result the unmasked rows, which give the next position.
+ * @param masked the rows that the caller sees, to which the limits apply.
+ * @returns `next` is null on the last page.
  */
 export function cutPage(
   result: QueryResult,
@@ -71,7 +71,7 @@ export function cutPage(
   if (is_last) return { result: masked, next: null };
   const positionOf = (row: Row | undefined): Position => keys.map(({ column }) => row?.[column] ?? null);
   const textOf = (row: Row | undefined): string => JSON.stringify(positionOf(row));
-  // A row that was not fetched may have the same values as the last one that was.
+  // The first row that was not fetched may have the same values as the last fetched one.
   const following = textOf(rows[fit] ?? rows[fit - 1]);
   let end = fit;
   while (end > 0 && textOf(rows[end - 1]) === following) end--;
@@ -89,7 +89,7 @@ export function cutPage(
   return { result: { ...masked, rows: masked.rows.slice(0, end), truncated: true }, next };
 }
 
-/** A position is compared in the type that its column had: rows would be skipped or come twice. */
+/** Refuses a changed column type: positions compare in the original type, so rows would be skipped or repeated. */
 function refuseRetyped({ columns }: QueryResult, keys: Paging['keys']): void {
   for (const { column, type } of keys) {
     const now = columns.find(({ name }) => name === column)?.type ?? type;
@@ -105,14 +105,13 @@ const rowTooLarge = (limit: Limit): string =>
 const tooAlike = (columns: readonly string[]): string =>
   `More rows than fit on a page have the same ${listed(columns)}. Add a column to page_by that tells them apart, such as the primary key, or raise the limits of the tool.`;
 
-/** Values that begin a page behind a position. None: the first page. */
+/** Placeholder values for the page after a position; empty for the first page. */
 const positionValues = ({ keys }: Paging, after: Position | null): Readonly<Record<string, Json>> =>
   after === null ? {} : Object.fromEntries(keys.map(({ name, write }, index) => [name, write(after[index] ?? null)]));
 
-/** Sends one statement. */
 type Send = (statement: BoundStatement) => Promise<QueryResult>;
 
-/** What answers a page: a statement, and what its rows may show to be needed beside it. */
+/** Returns the statement for a page, and `complete`, which sends more statements if the rows show that they are needed. */
 export function pageStatements(
   paging: Paging,
   { max_rows }: Limits,
@@ -124,7 +123,7 @@ export function pageStatements(
   const { statement, parts, begins_whole, keys } = paging;
   const alone = (first: Statement) => ({ first: bind(first, dialect, all), complete: async (result: QueryResult) => result });
   if (after === null && begins_whole) return alone(statement);
-  // Behind a null there are nulls alone.
+  // Nulls sort last, so only nulls follow a null.
   if (after !== null && (after[0] ?? null) === null) return alone(parts.nulls);
   const later = keys.slice(1).map(({ column }) => column);
   return {

@@ -3,6 +3,6 @@ import type { Claims } from './identity.ts';
 import type { CallFacts } from './value-sources.ts';
 
 export function toCaller({ claims, ...identity }: PretendedCaller): CallFacts['caller'] {
-  // It came as JSON.
+  // The claims were parsed from JSON.
   return { identity, claims: claims as Claims };
 }

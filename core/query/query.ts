@@ -16,66 +16,66 @@ import { compileValues, type ResolveValues, transformScope, type ParameterValues
 
 type Template = ReturnType<typeof parseTemplate>;
 
-/** A frozen query with its arguments compiled; the template is parsed when it is first used. */
+/** A frozen query with compiled arguments. The template is parsed on first use. */
 export interface QueryPlan {
   readonly query: FrozenQuery;
-  /** The grammar of its statement. */
+  /** SQL dialect of the statement. */
   readonly dialect: SqlDialect;
   readonly resolve: ResolveValues;
-  /** Null: the rows have no pages. */
+  /** Null: no pages. */
   readonly paging: Paging | null;
   readonly template: () => Template | null;
-  /** Null: everybody sees the rows as they are. */
+  /** Null: all callers see unmasked rows. */
   readonly mask: MaskFor | null;
-  /** What of a call its result depends on beside the values, as JSON. */
+  /** Everything besides the values that the result depends on, for the cache key; JSON values. */
   readonly beside: (facts: CallFacts, session: SessionState | null) => readonly unknown[];
 }
 
-/** A slot of the queue of a connection: one call of those that run at once. `enter` answers nothing when one is free right now. */
+/** A slot in a connection's queue, which limits concurrent calls. `enter` returns undefined if a slot is free immediately. */
 export interface Slot {
   /**
-   * @param pipeline has the call sent behind others while all `slots` are taken; false when there is no room.
-   * @param holder in whose share of the waiting places it counts, asked for where it has to wait.
+   * @param pipeline tries to pipeline the call while all `slots` are taken; returns false if there is no room. @param holder
+   * returns whose share of the queue a waiting call counts against; read only if the call waits.
    */
   enter(signal?: StopSignal, pipeline?: (slots: number) => boolean, holder?: () => string): Promise<void> | undefined;
-  /** Waits for a slot of its own, before everybody else: a call that was pipelined must run by itself. */
+  /** Waits for an exclusive slot ahead of all other calls, for a pipelined call that has to run again. */
   again(signal?: StopSignal): Promise<void>;
   leave(): void;
-  /** How many calls run at once. */
+  /** Maximum concurrent calls. */
   slots(): number;
 }
 
 export interface Execution {
   readonly source: () => Promise<Source> | Source;
-  /** The same when it is open by now; absent: the run is not pipelined. */
+  /** Returns the source if it is already open. Absent: the run is never pipelined. */
   readonly opened?: (() => Source | undefined) | undefined;
   /** Absent: no queue. */
   readonly slot?: Slot;
-  /** In whose share of the waiting places it counts; absent: in one that all such runs have. */
+  /** Whose share of the queue a waiting run counts against. Absent: a share that all such runs have in common. */
   readonly holder?: () => string;
   readonly signal?: StopSignal;
-  /** What the values were taken from, for the template and the masks. */
+  /** The facts that the values came from, for the template and the masks. */
   readonly facts: CallFacts;
-  /** What the database is told of the caller; null: nothing. */
+  /** Session values for the database; null: none. */
   readonly session?: SessionState | null;
-  /** For masks that hash. */
+  /** For masks of type hash. */
   readonly pseudonym: Pseudonym;
-  /** What a writing statement did is rolled back where it would be committed. */
+  /** Rolls a write back instead of committing it. */
   readonly rollback?: boolean;
-  /** With a writing statement: decides on its commit, once every changed row is counted. */
+  /** Decides after counting all changed rows whether a write commits. */
   readonly review?: ((changes: Changes) => boolean) | undefined;
-  /** Where a page begins; absent: at the first row. */
+  /** The position at which the page starts. Absent: the first page. */
   readonly after?: Position | null;
-  /** Filled while it runs, so that a run which fails is told of as well. */
+  /** Filled during the run, so that a failed run is recorded too. */
   readonly record?: RunRecord;
 }
 
-/** What is known of one run. Its times are of `performance.now()`; 0: it did not come so far. */
+/** Measurements of one run. Times are `performance.now()` values; 0 if the run did not get that far. */
 export interface RunRecord {
   wait_ms: number;
   query_from: number;
   query_to: number;
-  /** What its statement wrote stays, whatever becomes of the result. */
+  /** The write was committed, even if the call fails afterwards. */
   committed: boolean;
 }
 
@@ -83,7 +83,7 @@ export interface ExecutionResult {
   readonly result: LimitedResult;
   readonly transformed: Transformed | null;
   readonly wait_ms: number;
-  /** Where the next page begins; null: nothing follows, or there are no pages. */
+  /** The position of the next page; null if there is none. */
   readonly next: Position | null;
 }
 
@@ -112,7 +112,7 @@ export function planQuery(query: FrozenQuery, dialect: SqlDialect): QueryPlan {
 
 /**
  * Runs a query with checked values: waits for a slot, sends the statement with its limits, applies the template.
- * Rejects as `Source.query`, `Slot.enter` and the template do.
+ * Rejects with the errors of `Source.query`, `Slot.enter` and the template.
  */
 export async function runQuery(plan: QueryPlan, values: ParameterValues, run: Execution): Promise<ExecutionResult> {
   const { query, dialect, template, mask, paging } = plan;
@@ -130,8 +130,8 @@ export async function runQuery(plan: QueryPlan, values: ParameterValues, run: Ex
   const { rollback = false } = run;
   let commits = mode === 'write' && !rollback && run.review === undefined;
   const review = run.review && ((changes: Changes): boolean => (commits = run.review?.(changes) === true));
-  const own = { ...(rollback && { rollback }), ...(review !== undefined && { review }) };
-  const limits = { mode, timeout_ms, ...fetchLimits(query, paging !== null), signal, session: run.session ?? undefined, ...own };
+  const { max_rows, max_bytes } = fetchLimits(query, paging !== null);
+  const limits = { mode, timeout_ms, max_rows, max_bytes, signal, session: run.session ?? undefined, rollback, review };
   try {
     if (pipelined?.take(slot?.slots() ?? 0) === true) {
       result = (await pipelined.slot?.query(limits)) ?? null;
@@ -154,20 +154,29 @@ export async function runQuery(plan: QueryPlan, values: ParameterValues, run: Ex
     if (record !== undefined) record.query_to = performance.now();
     if (is_in) slot?.leave();
   }
-  // Nothing behind this line sees what is masked, but for the position of the next page.
+  // From here on only masked values are used, except for the position of the next page.
   const masked = mask === null ? result : mask(result, run.facts.caller.identity.groups, run.pseudonym);
   const page =
     paging === null
       ? { result: cutRows(result, masked, query), next: null }
       : cutPage(result, masked, paging, query, run.after ?? null);
-  const transformed = ofResult(() => {
-    const parsed = template();
-    return parsed && applyTransform(parsed, { rows: page.result.rows, ...transformScope(values, run.facts) });
-  });
-  return { ...page, transformed, wait_ms };
+  const parsed = ofResult(template);
+  const transformed = parsed && transformRows(parsed, page.result, values, run.facts);
+  return { result: page.result, next: page.next, transformed, wait_ms };
 }
 
-/** Writes a result. What is invalid about it is the definition, not the call, which metrics would take for one that never ran. */
+/** Applies a template to rows that a caller may see. Throws `bad_request` if it fails on them. */
+export const transformRows = (
+  template: Template,
+  { rows }: QueryResult,
+  values: ParameterValues,
+  facts: CallFacts,
+): Transformed => ofResult(() => applyTransform(template, { rows, ...transformScope(values, facts) }));
+
+/**
+ * Runs `write` and turns `invalid` into `bad_request`: the definition is at fault, and metrics count `invalid` as a call that
+ * never ran.
+ */
 export function ofResult<T>(write: () => T): T {
   try {
     return write();
@@ -177,7 +186,7 @@ export function ofResult<T>(write: () => T): T {
   }
 }
 
-/** A write that nobody could count or undo is not even tried. */
+/** Throws `not_countable` if the database cannot count and roll back the changes of a statement. */
 async function refuseUncounted(source: Source, text: string): Promise<void> {
   const fault =
     source.cannotCount === undefined
@@ -186,7 +195,7 @@ async function refuseUncounted(source: Source, text: string): Promise<void> {
   if (fault !== null) throw new AppError('not_countable', fault);
 }
 
-/** The pipeline slot of one statement, once there was one. */
+/** The pipeline slot of one statement, reserved on the first successful `take`. */
 class Pipelined {
   slot: PipelineSlot | null = null;
   readonly #source: Source;
@@ -203,7 +212,10 @@ class Pipelined {
   };
 }
 
-/** The values are checked by now: what a source calls invalid are its own settings, which are no business of a caller. */
+/**
+ * Turns `invalid` from a source into `database_unreachable`: the values are already checked, so the connection's settings are
+ * wrong, and callers cannot fix those.
+ */
 function asFaultOfSource(error: unknown): unknown {
   if (!(error instanceof AppError) || error.code !== 'invalid') return error;
   return new AppError('database_unreachable', error.detail, { cause: error, reason: 'failed' });

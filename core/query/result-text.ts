@@ -3,7 +3,7 @@ import type { ReturnType } from '#core/contract/definitions/tools.ts';
 import type { QueryResult } from '#core/lib/sql/result.ts';
 import { cellText, toCsv } from '#core/lib/csv.ts';
 
-/** A table; cells keep their line breaks as HTML has them. */
+/** A Markdown table; line breaks in cells become `<br>`. */
 export const markdownOf = ({ columns, rows }: QueryResult): string =>
   [
     tableLine(columns.map(({ name }) => tableCell(name))),
@@ -24,7 +24,7 @@ export const csvOf = ({ columns, rows }: QueryResult): string =>
     rows.map((row) => columns.map(({ name }) => row[name])),
   );
 
-/** Columns between tabs, with a header line; a cell has neither tabs nor line breaks. */
+/** A header line and rows with tab-separated cells; tabs and line breaks in cells become spaces. */
 const tsvOf = ({ columns, rows }: QueryResult): string =>
   [columns.map(({ name }) => name), ...rows.map((row) => columns.map(({ name }) => cellText(row[name])))]
     .map((line) => line.map((cell) => cell.replaceAll(/[\t\r\n]+/g, ' ')).join('\t'))
@@ -36,7 +36,7 @@ const WRITERS: Readonly<Record<Exclude<TextFormat, 'json'>, (result: QueryResult
   tsv: tsvOf,
 };
 
-/** What of a result each structured shape is about. */
+/** The part of a result that each structured return type contains. */
 const PARTS: Readonly<Partial<Record<ReturnType, (result: QueryResult) => QueryResult>>> = {
   rows: (result) => result,
   row: (result) => ({ ...result, rows: result.rows.slice(0, 1) }),
@@ -45,7 +45,7 @@ const PARTS: Readonly<Partial<Record<ReturnType, (result: QueryResult) => QueryR
 
 export const hasTextFormat = (return_type: ReturnType): boolean => PARTS[return_type] !== undefined;
 
-/** The text beside structured content; null: the content itself as JSON. */
+/** The text beside structured content; null if it is the content itself as JSON. */
 export function resultText(result: QueryResult, return_type: ReturnType, format: TextFormat): string | null {
   const part = PARTS[return_type];
   return format === 'json' || part === undefined || result.columns.length === 0 ? null : WRITERS[format](part(result));

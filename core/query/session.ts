@@ -4,18 +4,18 @@ import type { Json } from '#core/lib/sql/result.ts';
 import type { SessionState } from '#core/engines/shared/source.ts';
 import { readerOf, type SourceFacts } from './value-sources.ts';
 
-/** What a connection tells its database of each caller. */
+/** The session values and role that a connection sends to its database for each caller. */
 export interface SessionRules {
   readonly session_values?: readonly SessionValue[] | undefined;
   readonly session_role?: SessionRole | null | undefined;
 }
 
-/** Throws `caller_value_missing` when the caller has none of the roles. */
+/** Throws `caller_value_missing` if the caller has none of the allowed roles. */
 type ReadSession = (facts: SourceFacts) => SessionState;
 
 const readers = new WeakMap<SessionRules, ReadSession | null>();
 
-/** What the database is told for one call; null when its connection tells nothing. */
+/** The session values of one call; null if the connection has none. */
 export function sessionOf(connection: SessionRules, facts: SourceFacts): SessionState | null {
   let read = readers.get(connection);
   if (read === undefined) readers.set(connection, (read = compile(connection)));
@@ -29,7 +29,7 @@ function compile({ session_values = [], session_role = null }: SessionRules): Re
   return (facts) => ({ values: values.map((read) => toText(read(facts) ?? null)), role: role && role(facts) });
 }
 
-/** Lists and objects travel as JSON. */
+/** Lists and objects are sent as JSON. */
 const toText = (value: Json): string | null =>
   value === null || typeof value === 'string' ? value : typeof value === 'object' ? JSON.stringify(value) : String(value);
 

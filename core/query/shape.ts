@@ -12,18 +12,18 @@ import { AppError } from '#core/errors.ts';
 import { cellText } from '#core/lib/csv.ts';
 
 /**
- * A result as it leaves: one of `structured`, `text` and `media`, or the first two. `note` says in a sentence what the shape itself
- * cannot say, such as rows left out.
+ * A shaped result: one of `structured`, `text` and `media`, or `structured` with `text`. `note` is a sentence about what the
+ * shape cannot express, such as omitted rows.
  */
 export interface Shaped {
   readonly structured: { readonly [key: string]: Json } | null;
-  /** Beside structured content: what is said in its place to clients that read text. */
+  /** Text beside structured content, for clients that read text only. */
   readonly text: string | null;
   readonly media: Media | null;
   readonly note: string | null;
 }
 
-/** Base64. What no model is shown, such as an SVG image, is a resource. */
+/** Base64. Types that models do not accept, such as SVG images, are resources. */
 export interface Media {
   readonly kind: MediaKind | 'resource';
   readonly mime_type: string;
@@ -32,7 +32,7 @@ export interface Media {
 
 export type JsonSchema = { readonly [key: string]: unknown };
 
-/** A branch for each type: clients whose dialect has one `type` in a schema know no list of them. */
+/** One branch per type: some clients' schema dialects do not support a list in `type`. */
 const anyOf = (...branches: readonly JsonSchema[]): JsonSchema => ({ anyOf: branches });
 
 const orNull = (schema: JsonSchema): JsonSchema => anyOf(schema, { type: 'null' });
@@ -55,8 +55,8 @@ const AFFECTED: JsonSchema = { type: 'integer', description: 'Rows changed by a 
 const TRUNCATED: JsonSchema = { type: 'boolean', description: 'Rows were left out because a limit was reached' };
 
 /**
- * The output schema of a tool (contract section 4), or null where the result is not structured or a template decides it.
- * @param columns as the database described them; null when it could not.
+ * The output schema of a tool, or null if the result is not structured or comes from a template.
+ * @param columns the columns that the database described, or null if it could not.
  */
 export function outputSchema(
   return_type: ReturnType,
@@ -66,7 +66,7 @@ export function outputSchema(
   if (has_template) return null;
   const first = columns?.[0];
   const cell = first === undefined || first.missing === true ? ANY_JSON : cellSchema(first);
-  // A statement that returns rows never says how many it changed.
+  // A statement that returns rows does not report a number of changed rows.
   const changed = first === undefined ? { affected_rows: AFFECTED } : {};
   if (return_type === 'rows') {
     const rows = { type: 'array', items: rowSchema(columns) };
@@ -87,7 +87,7 @@ const object = (properties: Record<string, JsonSchema>, required: readonly strin
   required,
 });
 
-/** A masked column says so, and what it is to those who see it whole. */
+/** A masked column has a note, and also the unmasked type if some callers see it. */
 function cellSchema({ kind, note, both }: SchemaColumn): JsonSchema {
   const seen = both === undefined || both.kind === kind ? OF_KIND[kind] : anyOf(OF_KIND[both.kind], OF_KIND[kind]);
   return note === undefined ? seen : { ...seen, description: note };
@@ -95,7 +95,7 @@ function cellSchema({ kind, note, both }: SchemaColumn): JsonSchema {
 
 function rowSchema(columns: readonly SchemaColumn[] | null): JsonSchema {
   if (columns === null || columns.length === 0) return { type: 'object' };
-  // A database may give a column any name, that of a prototype included.
+  // A Map, because a column can have any name, including one on Object.prototype.
   const properties = new Map<string, JsonSchema>();
   const required: string[] = [];
   for (const column of columns) {
@@ -113,8 +113,8 @@ const NOTHING = { structured: null, text: null, media: null, note: null };
 type Shape = (result: LimitedResult) => Shaped;
 
 /**
- * Shapes the rows of a tool by its `return_type`. A statement that changes rows and returns none has the same shape without
- * rows, beside `affected_rows`. Rejects with `bad_request` when `image` or `audio` finds no such bytes.
+ * Shapes the rows of a tool by its `return_type`. For a write that returns no rows, the shape is empty and has `affected_rows`.
+ * Throws `bad_request` if the first cell is not the `image` or `audio` that the tool returns.
  */
 export function shape(
   result: LimitedResult,
@@ -132,9 +132,9 @@ export function shape(
   return { ...NOTHING, structured: { result: transformed.value }, note };
 }
 
-/** What a tool says beyond its `return_type`. */
+/** Options besides `return_type`. */
 export interface Form {
-  /** Brings the rows that follow; null: none do, or there are no pages. */
+  /** Cursor of the next page; null if there is none. */
   readonly next?: string | null;
   readonly text_format?: TextFormat | undefined;
 }
@@ -154,7 +154,7 @@ const firstOf = ({ rows }: QueryResult): string => `These are ${rows.length} row
 const furtherRows = (value: string): string =>
   `To get the next rows, call again with the same arguments and ${AFTER} set to ${value}.`;
 
-/** The result of `tools/call`. Structured content stands also as text, for clients that read only one of them. */
+/** The result of `tools/call`. Structured content is repeated as text for clients that read only one of them. */
 export function toToolResult({ structured, text, media, note }: Shaped) {
   const json = structured === null ? null : JSON.stringify(structured);
   const whole = json === null ? null : wellFormedJson(json);
@@ -168,10 +168,10 @@ export function toToolResult({ structured, text, media, note }: Shaped) {
   return { content, structuredContent: whole === json ? structured : (JSON.parse(whole) as typeof structured) };
 }
 
-/** APIs of models refuse a whole conversation with a text block of nothing but spaces. */
+/** Model APIs refuse a conversation that contains a blank text block. */
 export const shownText = (text: string): string => (text.trim() === '' ? 'The result is empty.' : text);
 
-/** Media as content of a result. */
+/** Media as an MCP content block. */
 export function mediaBlock({ kind, mime_type, data }: Media) {
   if (kind !== 'resource') return { type: kind, data, mimeType: mime_type };
   const is_svg = mime_type === SVG_TYPE;
@@ -198,13 +198,13 @@ const SHAPES: Readonly<Record<ReturnType, Shape>> = {
   audio: (result) => media(result, 'audio'),
 };
 
-/** A first row that is left out is not the same as none. */
+/** The first row was omitted, which differs from an empty result. */
 const isFirstTooLarge = ({ rows, truncated }: QueryResult): boolean => truncated && rows.length === 0;
 
 const firstTooLarge = ({ limit }: LimitedResult): string =>
   `The first row is larger than a call can return. Select fewer or shorter columns, or raise ${RAISED[limit ?? 'max_bytes']}.`;
 
-/** Whose limits they are. */
+/** Where each limit can be raised. */
 const RAISED: Readonly<Record<Limit, string>> = {
   max_rows: 'max_rows of the tool or its connection',
   max_bytes: 'max_bytes of the tool or its connection',
@@ -245,7 +245,7 @@ function media(result: LimitedResult, kind: MediaKind): Shaped {
   return { ...NOTHING, media: { kind: kind === 'audio' || SHOWN_IMAGES.has(mime_type) ? kind : 'resource', mime_type, data } };
 }
 
-/** What is missing, and how to get it; null: nothing is. */
+/** A note on omitted rows and how to get them, or null. */
 function cutNote(result: LimitedResult): string | null {
   if (!result.truncated) return null;
   if (isFirstTooLarge(result)) return firstTooLarge(result);
@@ -255,7 +255,7 @@ function cutNote(result: LimitedResult): string | null {
   return `Only the first ${result.rows.length} rows are here: ${reached} was reached. Narrow the query${less} to see the rest.`;
 }
 
-/** What of the results of a procedure is not here; null: nothing. */
+/** A note on omitted results of a procedure, or null. */
 const resultsNote = ({ results = 1 }: QueryResult): string | null =>
   results === 1
     ? null
@@ -270,45 +270,47 @@ const firstCell = (row: Row | undefined, result: QueryResult): Json => {
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-/** The first cell as base64 with its type: that of its first bytes, else of a column `mime_type`. */
-function firstBytes(result: LimitedResult, wanted: string): { mime_type: string | null; data: string } {
+/** The first cell as base64. Its type comes from its first bytes, or else from a column `mime_type`. */
+function firstBytes(result: LimitedResult, requested_column: string): { mime_type: string | null; data: string } {
   if (isFirstTooLarge(result)) throw new AppError('too_large', firstTooLarge(result));
   const row = result.rows[0];
   const cell = firstCell(row, result);
   const text = typeof cell === 'string' ? cell.replace(/\s+/g, '') : '';
   if (row === undefined || text === '') {
-    throw new AppError('bad_request', `The statement returned no ${wanted}: it returned no rows, or an empty first cell.`);
+    throw new AppError(
+      'bad_request',
+      `The statement returned no ${requested_column}: it returned no rows, or an empty first cell.`,
+    );
   }
   const is_bytes = result.columns[0]?.kind === 'bytes' || BASE64.test(text);
   const data = is_bytes ? text : Buffer.from(cellText(cell)).toString('base64');
   const declared = row['mime_type'];
-  // Sounds without a signature are common; images are not.
+  // Audio without a signature is common; images always have one.
   const is_audio = typeof declared === 'string' && /^audio\//i.test(declared.trim());
   return { data, mime_type: mimeTypeOf(data) ?? (is_audio ? plainType(declared) : null) };
 }
 
-/** A media type without parameters. */
 const plainType = (mime_type: string): string => mime_type.split(';', 1)[0]?.trim().toLowerCase() ?? '';
 
-/** One column: its values, one a line. Several: a head line and rows, separated by tabs. */
+/** One column: one value per line. Several: a header line and tab-separated rows. */
 function toText({ columns, rows }: QueryResult): string {
   const lines = rows.map((row) => columns.map(({ name }) => cellText(row[name])).join('\t'));
   if (columns.length > 1) lines.unshift(columns.map(({ name }) => name).join('\t'));
   return lines.join('\n');
 }
 
-/** One cell stands as it is (it may hold Markdown); everything else becomes a table. */
+/** A single cell is returned unchanged because it may be Markdown; everything else becomes a table. */
 const toMarkdown = (result: QueryResult): string =>
   result.columns.length === 1 && result.rows.length === 1 ? cellText(firstCell(result.rows[0], result)) : markdownOf(result);
 
-/** Types whose body is text though they are not `text/*`. */
+/** Types with a text body, `text/*` and others. */
 const TEXTUAL = /^(?:text\/|application\/(?:xml|yaml|x-yaml|toml|sql|javascript|graphql)\b|[^;]*\+(?:xml|yaml)\b)/;
 
 const JSON_TYPE = /^(?:application\/json\b|[^;]*\+json\b)/;
 
 /**
- * The body of a resource, decided by its `mime_type` (contract section 5): text, or bytes in base64. An image has the type of its
- * bytes, as clients hand it on as what it is called.
+ * The body of a resource by its `mime_type`: text, or bytes in base64. An image reports the type of its bytes, because clients
+ * pass it on with that type.
  */
 export function shapeResource(
   result: LimitedResult,
@@ -330,4 +332,10 @@ export function shapeResource(
   const { data, mime_type: found } = firstBytes(result, 'content');
   if (!type.startsWith('image/') || found === plainType(type)) return { blob: data };
   return { blob: data, mimeType: found ?? 'application/octet-stream' };
+}
+
+/** Drops blank messages, because model APIs refuse a conversation that contains one. At least one message remains. */
+export function withoutBlankMessages<M extends { readonly text: string }>(messages: readonly M[]): readonly M[] {
+  const nonempty = messages.filter(({ text }) => text.trim() !== '');
+  return nonempty.length > 0 ? nonempty : messages.slice(0, 1).map((message) => ({ ...message, text: shownText(message.text) }));
 }

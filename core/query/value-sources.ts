@@ -5,31 +5,31 @@ import { checkValue } from './argument-values.ts';
 import { AppError } from '#core/errors.ts';
 import type { Claims, Identity } from './identity.ts';
 
-/** Where the values of one call come from: a member for each source. */
+/** The facts of one call that values can come from: one member per source. */
 export interface CallFacts {
-  /** What the model sent. */
+  /** Arguments that the model sent. */
   readonly arguments: unknown;
   /** Global variables of the snapshot. */
   readonly vars: Readonly<Record<string, Json>>;
-  /** Who calls, as far as a credential proves it. */
+  /** The caller, as far as the credential proves it. */
   readonly caller: { readonly claims: Claims; readonly identity: Identity };
-  /** Which call it is, and when it began, in ms since 1970. */
+  /** ID of the call and its start, in milliseconds since 1970. */
   readonly call: { readonly id: string; readonly time: number };
 }
 
-/** What sources read; never what the model sent. */
+/** Facts that sources can read: everything except the model's arguments. */
 export type SourceFacts = Omit<CallFacts, 'arguments'>;
 
 type Read = (facts: SourceFacts) => Json | undefined;
 
-/** A parameter that has a source. */
+/** A parameter with a source. */
 export interface Fill {
   readonly name: string;
-  /** Undefined: the call has no such value and can do without. Throws `caller_value_missing` where it cannot. */
+  /** Undefined: the value is missing and not needed. Throws `caller_value_missing` if it is needed. */
   readonly read: Read;
 }
 
-/** Types that a source can fill; any type for those that are not named. */
+/** Parameter types that a source can fill; sources without an entry can fill any type. */
 const TYPES: Readonly<Record<string, readonly ParameterType[]>> = {
   'caller.groups': ['array', 'json'],
   'call.time': ['datetime', 'date', 'string'],
@@ -41,7 +41,7 @@ const TYPES: Readonly<Record<string, readonly ParameterType[]>> = {
 
 const CONSTRAINTS = ['default', 'enum', 'minimum', 'maximum', 'min_length', 'max_length', 'pattern', 'examples'] as const;
 
-/** Why a parameter cannot have its source, at the field that says so. */
+/** Returns the conflicts of a parameter with its source, each with its field. */
 export function sourceFaults(parameter: Parameter): [string, string][] {
   const { name, type, from } = parameter;
   if (from === undefined) return [];
@@ -55,7 +55,7 @@ export function sourceFaults(parameter: Parameter): [string, string][] {
   return faults;
 }
 
-/** @param needed it stands outside of the optional blocks, so a call without the value is refused. */
+/** @param needed true if the parameter is used outside optional blocks, so a call without the value is refused. */
 export function fillOf(parameter: Parameter, needed: boolean): Fill | null {
   const { name, from, type, items = 'string' } = parameter;
   if (from === undefined) return null;
@@ -91,37 +91,37 @@ const MEMBERS: Readonly<Record<string, Read>> = {
   'call.id': ({ call }) => call.id,
 };
 
-/** What a source of the contract's form reads. */
+/** Returns the reader of a source such as `caller.sub` or `vars.region`. */
 export function readerOf(from: string): Read {
   const member = MEMBERS[from];
   if (member !== undefined) return member;
   if (from.startsWith(CLAIM)) return claimReader(from.slice(CLAIM.length));
   const name = from.slice('vars.'.length);
-  return ({ vars }) => own(vars, name);
+  return ({ vars }) => memberOf(vars, name);
 }
 
-/** A claim by its whole name, which may hold dots; else each part of the name is one level. */
+/** Looks up a claim by its full name, which can contain dots, and else by one level per part of the name. */
 function claimReader(name: string): Read {
   const path = name.split('.');
   return ({ caller: { claims } }) => {
-    const whole = own(claims, name);
+    const whole = memberOf(claims, name);
     if (whole !== undefined || path.length === 1) return whole;
     let value: Json | undefined = claims;
-    for (const part of path) value = isObject(value) ? own(value, part) : undefined;
+    for (const part of path) value = isObject(value) ? memberOf(value, part) : undefined;
     return value;
   };
 }
 
 type Members = Readonly<Record<string, Json>>;
 
-const own = (members: Members, name: string): Json | undefined => (Object.hasOwn(members, name) ? members[name] : undefined);
+const memberOf = (members: Members, name: string): Json | undefined => (Object.hasOwn(members, name) ? members[name] : undefined);
 
 const isObject = (value: Json | undefined): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 type Convert = (value: Json) => Json;
 
-/** Claims of one meaning are texts with one issuer and numbers with another. */
+/** The same claim is a string from one issuer and a number from another. */
 const toText: Convert = (value) => (typeof value === 'number' || typeof value === 'boolean' ? String(value) : value);
 
 const toNumber: Convert = (value) =>
@@ -137,7 +137,7 @@ const SCALARS: Partial<Readonly<Record<ParameterType, Convert>>> = {
 
 const toScalar = (type: ParameterType): Convert => SCALARS[type] ?? ((value) => value);
 
-/** One value where a list is wanted is a list of one. */
+/** A single value counts as a list of one element. */
 function toList(items: ScalarType): Convert {
   const convert = toScalar(items);
   return (value) => (Array.isArray(value) ? value.map(convert) : [convert(value)]);

@@ -5,21 +5,21 @@ import { type ArgumentValues, type UndeclaredRecord, compileArguments, isSent } 
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import type { Statement } from '#core/lib/sql/statement.ts';
 
-/** A call without a credential, such as a preview. */
+/** The caller of a call without a credential, such as a preview. */
 export const NO_CALLER: CallFacts['caller'] = { claims: NO_CLAIMS, identity: NO_IDENTITY };
 
-/** Checked values of the parameters of a statement, by name. */
+/** Checked values of a statement's parameters, by name. */
 export type ParameterValues = Readonly<Record<string, Json | undefined>>;
 
 /**
- * Throws `invalid` with the faults of every argument, and `caller_value_missing` for a value that the call does not have. A promise
- * when the check takes long.
+ * Throws `invalid` with the faults of all arguments, and `caller_value_missing` if a source has no value. Returns a promise if
+ * the check takes long.
  */
 export type ResolveValues = (facts: CallFacts, record?: UndeclaredRecord) => ArgumentValues | Promise<ArgumentValues>;
 
 /**
- * The one place that fills the parameters of a statement, prepared once for each definition. An argument of the model never
- * reaches a parameter that has another source: it is not declared to it.
+ * Nothing else fills a statement's parameters. Compiled once per definition. A model's argument never reaches a parameter
+ * with another source, because that parameter is not declared to the model.
  */
 export function compileValues(
   parameters: readonly Parameter[],
@@ -44,17 +44,17 @@ function filled(values: ArgumentValues, fills: readonly Fill[], facts: CallFacts
   return values;
 }
 
-/** What templates read of the caller. */
+/** The `caller` that templates read. */
 const callerScope = ({ identity, claims }: CallFacts['caller']) => ({ ...identity, claims });
 
-/** What the transform template of a call reads beside its rows. */
+/** Scope of a transform template besides its rows. */
 export const transformScope = (values: ParameterValues, { vars, caller }: CallFacts) => ({
   params: Object.fromEntries(Object.entries(values).map(([name, value]) => [name, value ?? null])),
   vars,
   caller: callerScope(caller),
 });
 
-/** What the templates of a prompt read. An argument that its author named `caller` stays one. */
+/** Scope of prompt templates. An argument named `caller` takes precedence over the caller. */
 export const promptScope = (values: Readonly<Record<string, string>>, { vars, caller }: Pick<CallFacts, 'vars' | 'caller'>) => ({
   caller: callerScope(caller),
   ...values,

@@ -11,15 +11,15 @@ import { createProgressNote, readProgress } from '#core/platform/progress.ts';
 import type { AppError } from '#core/errors.ts';
 import { isUnreachable } from '#core/sources/statements.ts';
 import type { Source } from '#core/engines/shared/source.ts';
-import { writeAlone } from '#core/store/journal.ts';
+import { lockEntityWrites } from '#core/store/journal.ts';
 import type { Db } from '#core/store/store.ts';
 
-/** A context in which connections that are not stored yet can be planned. */
+/** A context in which planned connections that are not stored yet can be used. */
 export interface BatchContext<A extends WithSources = WithSources> extends Context<A> {
   readonly batch: ChangeBatch & { readonly connections: Map<string, ConnectionRow> };
 }
 
-/** Runs work whose changes are one batch in the history. What it dials for planned connections is closed at its end. */
+/** Runs work whose changes form one batch in the history. Sessions to planned connections are closed at its end. */
 export async function asBatch<A extends WithSources, T>(
   context: Context<A>,
   action: ChangeBatch['action'],
@@ -48,14 +48,14 @@ export const progressHandlers: Pick<Handlers, 'progress.get'> = {
   }),
 };
 
-/** A database that was out of reach is not asked again: every further statement would wait for its time limit. */
+/** Sends nothing more to an unreachable database, because every further statement would wait for its timeout. */
 function skipUnreachable(pool: SourcePool): SourcePool {
   const faults = new Map<string, AppError>();
   return mapSources(pool, (source, row) => {
     const remember = (answer: unknown): void => {
       if (isUnreachable(answer)) faults.set(row.id, answer);
     };
-    const asked =
+    const unlessUnreachable =
       <A extends unknown[], R>(ask: (...input: A) => Promise<R>) =>
       async (...input: A): Promise<R> => {
         const fault = faults.get(row.id);
@@ -72,39 +72,39 @@ function skipUnreachable(pool: SourcePool): SourcePool {
     const all = source.describeAll?.bind(source);
     return {
       ...source,
-      describe: asked(source.describe.bind(source)),
-      ...(all === undefined ? {} : { describeAll: batchDescribes(asked(all)) }),
-      ...(source.grammar === undefined ? {} : { grammar: asked(source.grammar.bind(source)) }),
+      describe: unlessUnreachable(source.describe.bind(source)),
+      ...(all === undefined ? {} : { describeAll: batchDescribes(unlessUnreachable(all)) }),
+      ...(source.grammar === undefined ? {} : { grammar: unlessUnreachable(source.grammar.bind(source)) }),
     };
   });
 }
 
 type DescribeAll = NonNullable<Source['describeAll']>;
 
-/** What is asked in one turn of the event loop goes to the database at once: a question costs more than a statement. */
+/** Sends the statements of one turn of the event loop together: a round trip costs more than a statement. */
 function batchDescribes(describeAll: DescribeAll): DescribeAll {
   type Answers = Awaited<ReturnType<DescribeAll>>;
-  let waiting: { readonly statements: Parameters<DescribeAll>[0]; readonly asked: PromiseWithResolvers<Answers> }[] = [];
-  const ask = async (): Promise<void> => {
-    const questions = waiting;
-    waiting = [];
+  let queued: { readonly statements: Parameters<DescribeAll>[0]; readonly pending: PromiseWithResolvers<Answers> }[] = [];
+  const send = async (): Promise<void> => {
+    const requests = queued;
+    queued = [];
     try {
-      const answers = await describeAll(questions.flatMap(({ statements }) => statements));
+      const answers = await describeAll(requests.flatMap(({ statements }) => statements));
       let from = 0;
-      for (const { statements, asked } of questions) asked.resolve(answers.slice(from, (from += statements.length)));
+      for (const { statements, pending } of requests) pending.resolve(answers.slice(from, (from += statements.length)));
     } catch (error) {
-      for (const { asked } of questions) asked.reject(error);
+      for (const { pending } of requests) pending.reject(error);
     }
   };
   return (statements) => {
-    if (waiting.length === 0) setImmediate(() => void ask());
-    const asked = Promise.withResolvers<Answers>();
-    waiting.push({ statements, asked });
-    return asked.promise;
+    if (queued.length === 0) setImmediate(() => void send());
+    const pending = Promise.withResolvers<Answers>();
+    queued.push({ statements, pending });
+    return pending.promise;
   };
 }
 
-/** One transaction in which reads see what was written; of a dry run only the answer is left. */
+/** Runs work in one transaction, in which reads see what was written. A dry run is rolled back and only its result stays. */
 export async function writeAll<A extends Platform, T>(
   context: Context<A>,
   dry_run: boolean,
@@ -112,12 +112,12 @@ export async function writeAll<A extends Platform, T>(
 ): Promise<T> {
   const { store } = context.app;
   const { proposal_run } = context;
-  const told = proposal_run?.written.length;
+  const written_before = proposal_run?.written.length ?? 0;
   const rehearsal: { answer?: { readonly value: T } } = {};
   const undone = new Error('a dry run leaves nothing');
   try {
     return await store.write(async (tx) => {
-      await writeAlone(store, tx);
+      await lockEntityWrites(store, tx);
       const value = await work(inTransaction(context, tx), tx);
       if (!dry_run) return value;
       rehearsal.answer = { value };
@@ -125,13 +125,13 @@ export async function writeAll<A extends Platform, T>(
     });
   } catch (error) {
     if (error === undone && rehearsal.answer !== undefined) return rehearsal.answer.value;
-    // Of what failed nothing is left, not in what is told of it either.
-    proposal_run?.written.splice(told ?? 0);
+    // The transaction stored nothing, so nothing may be reported as written.
+    proposal_run?.written.splice(written_before);
     throw error;
   }
 }
 
-/** A context whose store is this transaction: what is answered from it is known before the commit. */
+/** A context whose store is this transaction, so that reads see uncommitted changes. */
 export function inTransaction<A extends Platform>(context: Context<A>, tx: Db): Context<A> {
   const nested = <T>(work: (tx: Db) => Promise<T>): Promise<T> => work(tx);
   return { ...context, app: { ...context.app, store: { ...context.app.store, db: tx, write: nested, read: nested } } };

@@ -19,8 +19,9 @@ type Writing = {
 type NounOf<N> = N extends `${infer Noun}.${string}` ? Noun : never;
 
 /**
- * As what history notes that a control refused a write, by its noun. Null: no control refuses it, it stores nothing, or it notes
- * its refusals itself, record by record. Operations of agents stand for several nouns and say it themselves (`noted`).
+ * The entity type under which history records that a control refused a write, by the noun of the operation. Null: no control
+ * refuses it, it stores nothing, or it records refusals itself. Operations of agents cover several nouns, so they declare it
+ * (`noted`).
  */
 const NOTED: Readonly<Record<Exclude<NounOf<Writing>, 'agent'>, EntityType | null>> = {
   agent_tokens: null,
@@ -62,7 +63,7 @@ const NOTED: Readonly<Record<Exclude<NounOf<Writing>, 'agent'>, EntityType | nul
 
 const REPEATS_MS = 60_000;
 
-/** As what history notes that a control refused an operation; null: not at all. */
+/** The entity type under which history records that a control refused an operation; null when it is not recorded. */
 export function notedAs(name: OperationName): EntityType | null {
   const of_nouns: Readonly<Record<string, EntityType | null>> = NOTED;
   const { noted }: Operation = operations[name];
@@ -70,8 +71,8 @@ export function notedAs(name: OperationName): EntityType | null {
 }
 
 /**
- * Notes that a control refused a write: the entity's name, the fields and the rules, never the text. The same refusal of the
- * same caller within a minute is counted in one entry. @param entity_type null: it is not noted.
+ * Records that a control refused a write: the name of the record, the fields and the rules, never the text. Equal refusals of the
+ * same caller within a minute are counted in one entry. @param entity_type null: nothing is recorded.
  */
 export async function recordBlocked(
   context: Context,
@@ -110,7 +111,7 @@ export async function recordBlocked(
   });
 }
 
-/** A change names its entity by id alone: then the name is the stored one. */
+/** The record that an input is about. An input with only an id gets the stored name. */
 async function entityOf(
   { app }: Context,
   entity_type: EntityType,
@@ -131,7 +132,7 @@ async function entityOf(
   return { entity_id: id, entity_name: shortened(stored?.name ?? name) };
 }
 
-/** Where the names of a kind stand. */
+/** The table with the names of an entity type. */
 function tableOf(store: Store, entity_type: EntityType): Schema['tools'] | null {
   const kind = ENTITY_KINDS.find((known) => known === entity_type);
   if (kind !== undefined) return entityTable(store, kind);

@@ -2,7 +2,7 @@ import type { NoticeEvent } from '#core/contract/notices.ts';
 
 type Data = Readonly<Record<string, unknown>>;
 
-/** An event in one sentence, what it is about, and the page for it. Only what every reader of the event may know is in it. */
+/** A sentence about an event, its subject, and its page. Contains only what every reader of the event may know. */
 export function describeEvent(event: NoticeEvent, data: Data): { message: string; about: string | null; path: string } {
   const { message, about, path } = DESCRIBED[event];
   const subject = about === undefined ? null : textOf(data[about]);
@@ -75,7 +75,7 @@ const DESCRIBED: Readonly<Record<NoticeEvent, Described>> = {
   },
 };
 
-/** What refused a change, by the code of the refusal. */
+/** The control that refused a change, by the error code. */
 const control = ({ code }: Data): string =>
   code === 'private_network_blocked'
     ? 'The rule against private addresses'
@@ -87,8 +87,8 @@ const textOf = (value: unknown): string | null =>
 const text = (value: unknown): string => textOf(value) ?? '';
 const by = ({ by: who }: Data): string => text(who) || 'Somebody';
 const minutes = ({ minutes: count }: Data): string => counted(count, 'minute');
-const note = ({ note: said }: Data): string => (typeof said === 'string' && said !== '' ? `: ${said.replace(/\.$/, '')}` : '');
-const reason = ({ reason: said }: Data): string => (typeof said === 'string' && said !== '' ? `: ${said}` : '.');
+const note = ({ note: given }: Data): string => (text(given) === '' ? '' : `: ${text(given).replace(/\.$/, '')}`);
+const reason = ({ reason: given }: Data): string => (text(given) === '' ? '.' : `: ${text(given)}`);
 const from = ({ address }: Data): string => (typeof address === 'string' ? ` from ${address}` : '');
 const counted = (value: unknown, word: string): string => `${text(value)} ${word}${value === 1 ? '' : 's'}`;
 const list = (value: unknown): string => (Array.isArray(value) ? value.map(text).join(', ') : '');

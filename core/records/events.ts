@@ -1,4 +1,5 @@
 import type { Platform } from '#core/platform/platform.ts';
+import { reasonOf } from '#core/process/log.ts';
 import type { NoticeEvent } from '#core/contract/notices.ts';
 import type { Db } from '#core/store/store.ts';
 import type { Actor } from '#core/context/context.ts';
@@ -13,8 +14,8 @@ export const bodyOf = (app: Platform, type: string, data: Readonly<Record<string
   JSON.stringify({ type, timestamp: app.clock().toISOString(), data });
 
 /**
- * Stores an event, and queues it for every webhook that wants it. What changes something passes its transaction, so that there is no event
- * without the change and no change without the event. @param actor who caused it, and needs no word of it.
+ * Stores an event, and queues it for every webhook that subscribes to it. A change passes its transaction, so that event and change are
+ * committed together. @param actor who caused it and is not notified.
  */
 export async function emitEvent(
   app: Platform,
@@ -23,17 +24,17 @@ export async function emitEvent(
   tx?: Db,
   actor: Actor | null = null,
 ): Promise<void> {
-  if (tx === undefined) return app.store.write((own) => emitEvent(app, event, data, own, actor));
+  if (tx === undefined) return app.store.write((inside) => emitEvent(app, event, data, inside, actor));
   await recordEvent(app, event, data, tx, actor);
   await queueDeliveries(app, event, data, tx);
 }
 
 type Data = Readonly<Record<string, unknown>>;
 
-/** How long something may pause and still be the same. */
+/** A notice that begins again within this time continues the last one. */
 const PAUSE_MS = 30 * 60_000;
 
-/** Something began that lasts until `endNotice`: one event, of one server, which goes on when it comes back after a pause. */
+/** Starts a notice that lasts until `endNotice`: one event for all servers, which continues when it begins again after a short pause. */
 export async function beginNotice(app: Platform, event: NoticeEvent, key: string, data: Data): Promise<void> {
   const { notice_events: table } = app.store.tables;
   const since = new Date(app.clock().getTime() - PAUSE_MS).toISOString();
@@ -46,7 +47,7 @@ export async function beginNotice(app: Platform, event: NoticeEvent, key: string
       .limit(1);
     if (known !== undefined && known.ended_at === null) return;
     const row = { event, data, key, created_at: app.clock().toISOString() };
-    // Another server may be as quick.
+    // Another server may have begun it at the same time.
     const begun =
       known === undefined
         ? await tx.insert(table).values(row).onConflictDoNothing().returning({ id: table.id })
@@ -55,11 +56,11 @@ export async function beginNotice(app: Platform, event: NoticeEvent, key: string
             .set({ data, ended_at: null })
             .where(and(eq(table.id, known.id), isNotNull(table.ended_at)))
             .returning({ id: table.id });
-    if (begun.length > 0) await queueDeliveries(app, event, { ...data, ...told(event, data), state: 'open' }, tx);
+    if (begun.length > 0) await queueDeliveries(app, event, { ...data, ...described(event, data), state: 'open' }, tx);
   });
 }
 
-/** What lasted is over: it counts as read, and webhooks that were sent its beginning are sent its end. */
+/** Ends a lasting notice: it counts as read, and subscribed webhooks are sent its end. */
 export async function endNotice(app: Platform, key: string): Promise<void> {
   const { notice_events: table } = app.store.tables;
   await app.store.write(async (tx) => {
@@ -68,11 +69,12 @@ export async function endNotice(app: Platform, key: string): Promise<void> {
       .set({ ended_at: app.clock().toISOString() })
       .where(and(eq(table.key, key), isNull(table.ended_at)))
       .returning({ event: table.event, data: table.data });
-    for (const { event, data } of ended) await queueDeliveries(app, event, { ...data, ...told(event, data), state: 'over' }, tx);
+    for (const { event, data } of ended)
+      await queueDeliveries(app, event, { ...data, ...described(event, data), state: 'over' }, tx);
   });
 }
 
-/** Keys of what lasts now, of one event. */
+/** Keys of the notices of one event that have not ended. */
 export async function lastingKeys({ store }: Platform, event: NoticeEvent): Promise<Set<string>> {
   const { notice_events: table } = store.tables;
   const rows = await store.db
@@ -82,7 +84,7 @@ export async function lastingKeys({ store }: Platform, event: NoticeEvent): Prom
   return new Set(rows.flatMap(({ key }) => key ?? []));
 }
 
-function told(event: NoticeEvent, data: Data) {
+function described(event: NoticeEvent, data: Data) {
   const { message, path } = describeEvent(event, data);
   return { message, path };
 }
@@ -90,13 +92,13 @@ function told(event: NoticeEvent, data: Data) {
 async function queueDeliveries(app: Platform, event: NoticeEvent, data: Data, tx: Db): Promise<void> {
   announce(app, 'notices');
   const { notices, notice_deliveries } = app.store.tables;
-  const wanted = (await tx.select().from(notices).where(eq(notices.enabled, true))).filter(({ events }) =>
+  const subscribed = (await tx.select().from(notices).where(eq(notices.enabled, true))).filter(({ events }) =>
     events.includes(event),
   );
-  if (wanted.length === 0) return;
+  if (subscribed.length === 0) return;
   const now = app.clock().toISOString();
   const body = bodyOf(app, event, data);
-  const rows = wanted.map(({ id }) => newDelivery(app.ids(), id, event, body, now));
+  const rows = subscribed.map(({ id }) => newDelivery(app.ids(), id, event, body, now));
   await tx.insert(notice_deliveries).values(rows);
 }
 
@@ -117,11 +119,11 @@ export const newDelivery = (id: string, notice_id: string, event: string, body: 
 interface Once {
   readonly key: string;
   readonly within_ms: number;
-  /** What it is about, if it lasts until `endNotice`. */
+  /** Key of the notice, if it lasts until `endNotice`. */
   readonly lasting?: string;
 }
 
-/** The same, told only once within the time by all servers. What could not be kept counts as not told. */
+/** Emits an event at most once within the time, for all servers. A failed write does not count. */
 export async function emitOnce(
   app: Platform,
   event: NoticeEvent,
@@ -139,19 +141,21 @@ export async function emitOnce(
 
 const counterOf = (event: NoticeEvent, key: string): string => `notice:${event}:${key}`;
 
-/** What nobody is to be told of within the time. */
+/** Counts an event as emitted, so that `emitOnce` skips it within the time. */
 export async function markEmitted(app: Platform, event: NoticeEvent, { key, within_ms }: Once): Promise<void> {
   await app.kv.increment(counterOf(event, key), within_ms);
 }
 
-/** The same beside work that must not fail or wait for it. */
+/** Like `emitOnce`, in the background, for work that must neither fail nor wait for it. */
 export function emitLater(app: Platform, event: NoticeEvent, data: Readonly<Record<string, unknown>>, once: Once): void {
   const emitted = emitOnce(app, event, data, once);
-  app.background(emitted.catch((error: unknown) => app.log.warning('a notice was not queued', { event, reason: String(error) })));
+  app.background(
+    emitted.catch((error: unknown) => app.log.warning('a notice was not queued', { event, reason: reasonOf(error) })),
+  );
 }
 
-/** Stores an event, for everybody who may see it. */
-export async function recordEvent(
+/** Stores an event without queueing it for webhooks. */
+async function recordEvent(
   app: Platform,
   event: NoticeEvent,
   data: Readonly<Record<string, unknown>>,

@@ -1,8 +1,8 @@
 import type { GuardField } from '#core/lib/prompt-guard/guard.ts';
 
 /**
- * Fields that are not plain text, where a definition has them; `*` is an index, or the name of a variable. `null`: not read,
- * being an id, an address, a secret, a certificate or a word of a closed list.
+ * How the prompt guard scans fields of definitions that are not plain text, by path. `*` is an index, or the name of a variable.
+ * `null`: not scanned, because the field contains an id, an address, a secret, a certificate or a value of a fixed list.
  */
 const KINDS: Readonly<Record<string, GuardField['kind'] | null>> = {
   id: null,
@@ -28,29 +28,30 @@ const KINDS: Readonly<Record<string, GuardField['kind'] | null>> = {
   transform_template: 'template',
   'messages.*.template': 'template',
 };
-/** Values whose properties the author names: every text in them is read, the names as well. */
+/** Values whose property names the author chooses: every text in them is scanned, including those names. */
 const FREE: ReadonlySet<string> = new Set(['parameters.*.default', 'parameters.*.examples']);
-/** Fields whose properties the author names, and which are named in findings. */
+/** Fields whose property names the author chooses. Findings contain these names. */
 const NAMED: ReadonlySet<string> = new Set(['global_variables']);
 
-/** Every text of a definition with its path and what it is for. A path has no name that is part of a value. */
+/** Every text of a definition, with its path and kind. Names that are part of a value are not in the path. */
 export const textsOf = (definition: Readonly<Record<string, unknown>>): GuardField[] => textsIn(definition, '', '');
 
-function textsIn(value: unknown, path: string, place: string): GuardField[] {
-  const kind = KINDS[place];
+/** @param pattern the path in the form of `KINDS`. */
+function textsIn(value: unknown, path: string, pattern: string): GuardField[] {
+  const kind = KINDS[pattern];
   if (kind === null) return [];
-  if (FREE.has(place)) return freeTexts(value, path);
+  if (FREE.has(pattern)) return freeTexts(value, path);
   if (typeof value === 'string') return [{ field: path, text: value, kind: kind ?? 'text' }];
   if (typeof value !== 'object' || value === null) return [];
-  const named = NAMED.has(place);
+  const named = NAMED.has(pattern);
   const below = (name: string, last: string): string => (name === '' ? last : `${name}.${last}`);
   return Object.entries(value).flatMap(([key, item]) => [
     ...(named ? textOf(path, key) : []),
-    ...textsIn(item, below(path, key), below(place, named || Array.isArray(value) ? '*' : key)),
+    ...textsIn(item, below(path, key), below(pattern, named || Array.isArray(value) ? '*' : key)),
   ]);
 }
 
-/** @param counts whether the path names the items of lists; in an object it names nothing more. */
+/** @param counts whether the path includes the indexes of lists. Inside an object it does not. */
 function freeTexts(value: unknown, path: string, counts = true): GuardField[] {
   if (typeof value === 'string') return textOf(path, value);
   if (Array.isArray(value)) return value.flatMap((item, index) => freeTexts(item, counts ? `${path}.${index}` : path, counts));

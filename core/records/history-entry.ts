@@ -1,16 +1,17 @@
+import { REDACTED, type HistoryEntry } from '#core/contract/history.ts';
 import type { Platform } from '#core/platform/platform.ts';
-import type { ShortEntry } from '#core/contract/agent-tools.ts';
-import { type HistoryEntry, REDACTED } from '#core/contract/history.ts';
-import { hideClaims } from './hidden-claims.ts';
-import { AppError } from '#core/errors.ts';
-import { isAdministrator } from '#core/context/roles.ts';
-import { replaceSealed, secretsIn } from '#core/lib/sealed-values.ts';
-import { fingerprintOf } from '#core/lib/secrets.ts';
-import type { Actor } from '#core/context/context.ts';
-import { canonical } from '#snapshots/format/canonical.ts';
 import type { HistoryRow } from './history.ts';
+import { secretsIn, replaceSealed } from '#core/lib/sealed-values.ts';
+import { AppError } from '#core/errors.ts';
+import type { ShortEntry } from '#core/contract/agent-tools.ts';
+import { isAdministrator } from '#core/context/roles.ts';
+import type { Actor } from '#core/context/context.ts';
+import { fingerprintOf } from '#core/lib/secrets.ts';
+import { canonical } from '#snapshots/format/canonical.ts';
 
-/** An entry as a response shows it: what changed, and no secret. */
+const withoutValues = (claims: object): object => Object.fromEntries(Object.keys(claims).map((name) => [name, REDACTED]));
+
+/** An entry as a response shows it: with its changes and without secrets. */
 export function toEntry(app: Platform, row: HistoryRow): HistoryEntry {
   const { before, after, actor_name: _, ...entry } = row;
   return {
@@ -23,8 +24,8 @@ export function toEntry(app: Platform, row: HistoryRow): HistoryEntry {
 
 /** Throws `secrets_unavailable` when no key opens a secret of the state before the entry. */
 export function openSecrets({ keyring }: Platform, { entity_type, entity_id, before }: HistoryRow): void {
-  const place = entity_type === 'server_config' ? entity_type : `${entity_type}/${entity_id}`;
-  for (const secret of secretsIn(before, place)) keyring.open(secret.sealed, secret.place);
+  const prefix = entity_type === 'server_config' ? entity_type : `${entity_type}/${entity_id}`;
+  for (const { sealed, path } of secretsIn(before, prefix)) keyring.open(sealed, path);
 }
 
 function secretsOpen(app: Platform, row: HistoryRow): boolean {
@@ -37,27 +38,25 @@ function secretsOpen(app: Platform, row: HistoryRow): boolean {
   }
 }
 
-/** Fields that every write sets. */
-const UNTOLD = ['id', 'version', 'created_at', 'updated_at'];
+/** Every write sets these fields, so they are not shown as changes. */
+const HIDDEN_FIELDS = ['id', 'version', 'created_at', 'updated_at'];
 
 function changesBetween(before: Record<string, unknown> | null, after: Record<string, unknown> | null): HistoryEntry['changes'] {
-  const names = Object.keys({ ...before, ...after }).filter((name) => !UNTOLD.includes(name));
+  const names = Object.keys({ ...before, ...after }).filter((name) => !HIDDEN_FIELDS.includes(name));
   const differing = names.filter((name) => comparable(before?.[name]) !== comparable(after?.[name]));
   return Object.fromEntries(
     differing.map((name) => [name, { old: redact(before?.[name] ?? null), new: redact(after?.[name] ?? null) }]),
   );
 }
 
-/** Characters of a value in a short entry, and how many of what both values share stand before the first that differs. */
-const LONGEST_VALUE = 200;
-const SHARED = 40;
+/** Characters of a value in a short entry, and how many equal ones precede the first that differs. */
+const MAX_CHARACTERS = 200;
 
-/**
- * An entry for a model that looks for one: without the record itself, which the fields of a created or deleted one repeat, and with
- * long values cut to where they differ.
- */
+const EQUAL_CHARACTERS = 40;
+
+/** An entry in a list for models: without the record, and with long values cut to where they differ. */
 export function shortEntry(actor: Actor | null, { snapshot: _, ...whole }: HistoryEntry): ShortEntry {
-  // What is cut here is text, in which nothing is hidden later.
+  // Claims are hidden first: after the cut they are part of a text, in which they would not be found.
   const { changes, ...entry } = isAdministrator(actor) ? whole : hideClaims(whole);
   const is_whole = entry.entity_type !== 'snapshot' && (entry.version_before === null) !== (entry.version_after === null);
   if (is_whole) return { ...entry, changes: {} };
@@ -68,10 +67,10 @@ function shortChange({ old, new: now }: { readonly old: unknown; readonly new: u
   const [before, after] = [textOf(old), textOf(now)];
   const [a, b] = [Array.from(before), Array.from(after)];
   const differs = a.findIndex((letter, at) => letter !== b[at]);
-  const from = Math.max(0, (differs === -1 ? a.length : differs) - SHARED);
+  const from = Math.max(0, (differs === -1 ? a.length : differs) - EQUAL_CHARACTERS);
   const cut = (value: unknown, letters: readonly string[]): unknown => {
-    if (letters.length <= LONGEST_VALUE) return value;
-    const part = letters.slice(from, from + LONGEST_VALUE);
+    if (letters.length <= MAX_CHARACTERS) return value;
+    const part = letters.slice(from, from + MAX_CHARACTERS);
     return `${from > 0 ? '…' : ''}${part.join('')}${from + part.length < letters.length ? '…' : ''}`;
   };
   return { old: cut(old, a), new: cut(now, b) };
@@ -79,8 +78,29 @@ function shortChange({ old, new: now }: { readonly old: unknown; readonly new: u
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
-/** Sealing a secret again is no change of it. */
+/** A value to compare. A secret that was only sealed again counts as unchanged. */
 const comparable = (value: unknown): string =>
   canonical(replaceSealed(value ?? null, (sealed) => ({ $secret: fingerprintOf(sealed) })));
 
 const redact = (value: unknown): unknown => replaceSealed(value, () => REDACTED);
+
+/**
+ * Replaces the values of claims that OAuth clients have. Row-level rules read these values, so only administrators see them; the names
+ * stay. A value without claims is returned unchanged.
+ */
+export function hideClaims<T>(value: T): T {
+  return hidden(value, false) as T;
+}
+
+function hidden(value: unknown, of_clients: boolean): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  let copy: unknown[] | Record<string, unknown> | undefined;
+  for (const [name, item] of Object.entries(value)) {
+    const is_hidden = of_clients && name === 'claims' && typeof item === 'object' && item !== null;
+    const shown = is_hidden ? withoutValues(item) : hidden(item, of_clients || name === 'oauth_clients');
+    if (shown === item) continue;
+    copy ??= Array.isArray(value) ? [...value] : { ...value };
+    Reflect.set(copy, name, shown);
+  }
+  return copy ?? value;
+}

@@ -10,20 +10,19 @@ import { authorOf } from '#core/context/roles.ts';
 export type HistoryRow = Schema['history']['$inferSelect'];
 
 interface Entry extends Subject {
-  /** Absent: that it was created, changed or deleted, as `before` and `after` say. */
+  /** Absent: created, changed or deleted, depending on `before` and `after`. */
   readonly action?: Action;
-  /** The record before and after; null: there was none, or there is none any more. */
+  /** The record before and after the change; null when it did not exist. */
   readonly before: object | null;
   readonly after: object | null;
   readonly batch_id?: string | undefined;
 }
 
-/** Contract section 13. */
-const KEPT_OF_AN_ENTITY = 200;
+/** Entries that are retained per record, and of refused writes. */
+const MAX_ENTRIES_PER_RECORD = 200;
+const MAX_BLOCKED = 1_000;
 
-const KEPT_BLOCKED = 1_000;
-
-/** Writes history entries in the transaction of the change itself, and forgets the oldest beyond what is kept. */
+/** Writes history entries in the transaction of the change, and deletes the oldest beyond the retention limits. */
 export async function recordHistory(tx: Db, context: Context, ...entries: readonly Entry[]): Promise<void> {
   if (entries.length === 0) return;
   const { history } = context.app.store.tables;
@@ -31,10 +30,10 @@ export async function recordHistory(tx: Db, context: Context, ...entries: readon
   context.proposal_run?.written.push(...recorded);
   await tx.insert(history).values(recorded.map((entry) => toRow(context, entry)));
   if (recorded.some(({ action }) => action === 'blocked'))
-    await keepNewest(tx, history, KEPT_BLOCKED, eq(history.action, 'blocked'));
-  // A new record has no past.
+    await keepNewest(tx, history, MAX_BLOCKED, eq(history.action, 'blocked'));
+  // A new record has no older entries.
   const changed = recorded.filter(({ action, before }) => action !== 'blocked' && before !== null);
-  if (changed.length > 0) await forgetOldest(tx, history, [...new Set(changed.map(({ entity_id }) => entity_id))]);
+  if (changed.length > 0) await deleteOldest(tx, history, [...new Set(changed.map(({ entity_id }) => entity_id))]);
 }
 
 function toRecorded({ before, after, ...rest }: Entry): Recorded {
@@ -42,8 +41,8 @@ function toRecorded({ before, after, ...rest }: Entry): Recorded {
   return { action, ...rest, before: before && { ...before }, after: after && { ...after } };
 }
 
-/** Few records have more entries than are kept of one. */
-async function forgetOldest(tx: Db, history: Schema['history'], ids: readonly string[]): Promise<void> {
+/** Finds the records with too many entries first, because there are few. */
+async function deleteOldest(tx: Db, history: Schema['history'], ids: readonly string[]): Promise<void> {
   const { entity_type, entity_id } = history;
   const not_blocked = ne(history.action, 'blocked');
   const crowded = await tx
@@ -51,16 +50,16 @@ async function forgetOldest(tx: Db, history: Schema['history'], ids: readonly st
     .from(history)
     .where(and(inArray(entity_id, [...ids]), not_blocked))
     .groupBy(entity_type, entity_id)
-    .having(gt(count(), KEPT_OF_AN_ENTITY));
+    .having(gt(count(), MAX_ENTRIES_PER_RECORD));
   for (const { type, id } of crowded)
-    await keepNewest(tx, history, KEPT_OF_AN_ENTITY, and(eq(entity_type, type), eq(entity_id, id), not_blocked));
+    await keepNewest(tx, history, MAX_ENTRIES_PER_RECORD, and(eq(entity_type, type), eq(entity_id, id), not_blocked));
 }
 
-/** The same of a deployed version. */
+/** Writes a history entry about a deployed version. */
 export const recordVersion = (tx: Db, context: Context, version: number, entry: Omit<Entry, keyof Subject>): Promise<void> =>
   recordHistory(tx, context, { entity_type: 'snapshot', entity_id: String(version), entity_name: `v${version}`, ...entry });
 
-/** Names of what was deleted in a batch besides these records. @param batch_id null: nothing was deleted with another record. */
+/** Names of the other records that were deleted in a batch. @param besides ids to leave out. @param batch_id null: none. */
 export async function deletedBeside({ app }: Context, batch_id: string | null, besides: ReadonlySet<string>): Promise<Cascaded> {
   const cascaded = byPlural(CASCADED_KINDS, (): string[] => []);
   if (batch_id === null) return cascaded;

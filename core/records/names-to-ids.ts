@@ -8,12 +8,12 @@ import { AppError, invalidField } from '#core/errors.ts';
 
 type Input = Readonly<Record<string, unknown>>;
 
-/** Whose id a field holds: there an agent may write a unique name instead. */
+/** The kind whose id a field contains. Agents may write the unique name instead. */
 const namedIn = (field: string): EntityKind | undefined => ENTITY_KINDS.find((kind) => field === `${kind}_id`);
 
 /**
- * The input with ids in the place of names. What names nothing stays: the operation says what is wrong with it.
- * @param past whose history a rollback names an entry of.
+ * Replaces names in an input by ids. A name without a record stays, and the operation reports it.
+ * @param past the app whose history contains the entry that a rollback names.
  */
 export async function resolveNames(app: Platform, operation: OperationName, input: Input, past = app): Promise<Input> {
   const noun = operation.split('.')[0] ?? '';
@@ -44,7 +44,7 @@ export async function resolveNames(app: Platform, operation: OperationName, inpu
   return resolved;
 }
 
-/** Operations that answer an empty list where a name means nothing. */
+/** Operations that filter by the name, and would answer an empty list for an unknown one. */
 const filters = (operation: OperationName): boolean => /\.list$|^agent\.list_tools$|^tests\.run$/.test(operation);
 
 const isRecord = (value: unknown): value is Input => typeof value === 'object' && value !== null;
@@ -80,7 +80,7 @@ async function foundId(app: Platform, kind: EntityKind, value: string): Promise<
   return rows.find(({ id }) => id === value)?.id ?? rows[0]?.id;
 }
 
-/** An id; what a deletion or an import gave as batch_id; or a name, when the record of this name has only one entry. */
+/** @param value an id, the batch_id of a deletion or an import, or the name of a record with only one entry. @returns the id. */
 async function entryOf(app: Platform, value: unknown): Promise<unknown> {
   if (typeof value !== 'string') return value;
   const { history } = app.store.tables;
@@ -96,7 +96,7 @@ async function entryOf(app: Platform, value: unknown): Promise<unknown> {
     .orderBy(desc(history.id));
   if (rows.some(({ id }) => id === value)) return value;
   const batch = rows.filter(({ batch_id }) => batch_id === value);
-  // Undoing a deletion brings back what went with the record, whose own entry is the last; of an import, any entry stands for all.
+  // The newest entry of a deletion is the record itself, and restoring it restores what was deleted with it. For an import, any entry does.
   const main = batch.find(({ entity_type }) => entity_type === 'connection') ?? batch[0];
   if (main !== undefined) return main.id;
   if (rows.length < 2) return rows[0]?.id ?? value;

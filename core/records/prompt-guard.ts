@@ -21,7 +21,7 @@ export const guardHandlers: Pick<Handlers, Extract<keyof Handlers, `guard.${stri
   },
   'guard.test': async ({ app }, { text, kind }) => {
     const guard = await guardOf(app, (await readSettings(app)).settings);
-    const findings = judged(guard, guard.scan([{ field: 'text', text, kind }], { tool_names: await toolNames(app) }));
+    const findings = withVerdicts(guard, guard.scan([{ field: 'text', text, kind }], { tool_names: await toolNames(app) }));
     return { blocked: findings.some(({ blocked }) => blocked), findings };
   },
   'guard.scan': async ({ app }) => {
@@ -40,7 +40,7 @@ export const guardHandlers: Pick<Handlers, Extract<keyof Handlers, `guard.${stri
     const turn = createSlices();
     for (const { texts, ...item } of stored) {
       await turn();
-      const findings = judged(guard, guard.scan(textsOf({ ...texts }), { tool_names: names, own: item.name }));
+      const findings = withVerdicts(guard, guard.scan(textsOf({ ...texts }), { tool_names: names, own: item.name }));
       if (findings.length > 0) items.push({ ...item, findings });
     }
     return { scanned: stored.length, items };
@@ -48,8 +48,9 @@ export const guardHandlers: Pick<Handlers, Extract<keyof Handlers, `guard.${stri
 };
 
 /**
- * Refuses a definition that reads like an instruction to a model (contract section 1). Names the fields and rules, never the
- * text. @param draft what is to be stored; secrets in it are not read. @param stored what it replaces: equal fields are not read.
+ * Throws `prompt_injection_blocked` for a definition that reads like an instruction to a model. The error names the fields and rules,
+ * never the text. @param draft what will be stored; its secrets are not scanned. @param stored what it replaces: equal fields are
+ * not scanned.
  */
 export async function guardDraft(
   context: Context,
@@ -67,7 +68,7 @@ export async function guardDraft(
   throw new AppError('prompt_injection_blocked', detail, { errors, reason: rulesOf(found) });
 }
 
-/** What the guard has to say of a definition; nothing while it is switched off. */
+/** Findings of the prompt guard about a definition; none while the guard is disabled. */
 export async function findingsOf(
   { app, batch }: Context,
   entity_type: Guarded,
@@ -77,32 +78,32 @@ export async function findingsOf(
   const { settings } = await (batch === undefined ? readSettings(app) : (batch.cache.settings ??= readSettings(app)));
   if (!guardEnabled(app.env, settings)) return [];
   const guard = await guardOf(app, settings);
-  const own = entity_type === 'tool' ? String(draft['name']) : null;
-  // An import or a rollback guards many: it reads the names once.
+  const own_name = entity_type === 'tool' ? String(draft['name']) : null;
+  // An import or a rollback scans many definitions, so it reads the names once.
   const tool_names = await (batch === undefined ? toolNames(app) : (batch.cache.tool_names ??= toolNames(app)));
   const read = stored === null ? Object.keys(draft) : Object.keys(draft).filter((field) => changesAny(draft, stored, [field]));
   const fields = textsOf(Object.fromEntries(read.map((field) => [field, draft[field]])));
-  return judged(guard, guard.scan(fields, { tool_names, own }));
+  return withVerdicts(guard, guard.scan(fields, { tool_names, own: own_name }));
 }
 
 const rulesOf = (findings: readonly { readonly rule: string }[]): string =>
   [...new Set(findings.map(({ rule }) => rule))].join(', ');
 
-/** Each rule once a field, which may have several texts. */
-function judged(guard: Guard, all: readonly Finding[]): GuardFinding[] {
+/** One finding per field and rule, although a field may have several texts, and whether it blocks. */
+function withVerdicts(guard: Guard, all: readonly Finding[]): GuardFinding[] {
   const findings = [...new Map(all.map((finding) => [`${finding.field} ${finding.rule}`, finding])).values()];
   const blocked = new Set(guard.blocked(findings));
   return findings.map((finding) => ({ ...finding, blocked: blocked.has(finding) }));
 }
 
-/** The guard of these settings; making one takes some 25 ms, so it is kept until they change. */
+/** The guard for these settings. Creating one takes about 25 ms, so it is cached until they change. */
 async function guardOf(
   app: Platform,
   { prompt_guard_threshold: threshold, prompt_guard_allow: allow }: StoredSettings['settings'],
 ): Promise<Guard> {
   const key = JSON.stringify([threshold, allow]);
-  const kept = app.guards.get(key);
-  if (kept !== undefined) return kept;
+  const cached = app.guards.get(key);
+  if (cached !== undefined) return cached;
   const { createGuard } = await import('#core/lib/prompt-guard/guard.ts');
   const guard = createGuard({ threshold, allow });
   app.guards.clear();
@@ -110,7 +111,7 @@ async function guardOf(
   return guard;
 }
 
-/** Of the tools that a text may name like any other word: what has an underscore is seen to be an identifier. */
+/** Names of tools that look like ordinary words in a text. A name with an underscore is recognised as an identifier anyway. */
 async function toolNames({ store }: Platform): Promise<string[]> {
   const { tools } = store.tables;
   const rows = await store.db

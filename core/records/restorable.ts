@@ -6,28 +6,27 @@ import type { Context } from '#core/context/context.ts';
 import type { Restored } from './versioned.ts';
 import type { StoredEntity, EntityValues } from '#core/store/entity-table.ts';
 
-/** A record that passed every check of a write, and what was derived from it. */
+/** A record that passed every check of a write. */
 export interface CheckedRecord<V = Readonly<Record<string, unknown>>> {
   readonly values: V;
-  /** Null: nothing new was derived. */
+  /** Null when its statement was not compiled again. */
   readonly compiled: Compiled | null;
 }
 
-/** What a rollback needs of something that history records. */
+/** The functions that a rollback uses to restore records of one type. */
 export interface Restorable<A extends WithSources = WithSources> {
   readonly entity_type: EntityKind | 'server_config' | 'identity_provider' | 'oauth_app';
-  /** Its part of the names of operations. */
   readonly noun: {
-    /** Those that are stored, by id. */
+    /** The stored records with these ids, by id. */
     getAll(context: Context<A>, ids: readonly string[], tx?: Db): Promise<ReadonlyMap<string, StoredEntity>>;
     restoreAll(context: Context<A>, tx: Db, restored: readonly Restored<StoredEntity, EntityValues>[]): Promise<void>;
   };
-  /** Every check of a write for a state that was stored before. @param stored what the id holds now. */
+  /** Applies every check of a write to an earlier state. @param stored the present state of the record. */
   prepareEarlier(context: Context<A>, earlier: StoredEntity, stored: StoredEntity | null): Promise<CheckedRecord>;
-  /** Deletes records, and what they own. */
+  /** Deletes records, and those that belong to them. */
   removeAll(context: Context<A>, tx: Db, ids: readonly string[]): Promise<unknown>;
   /** The record as a response shows it. */
   read(context: Context<A>, id: string): Promise<Record<string, unknown>>;
-  /** What follows the commit of a rollback. */
+  /** Runs after the commit of a rollback. */
   settle?(context: Context<A>): Promise<void>;
 }

@@ -10,13 +10,13 @@ import { recordHistory } from './history.ts';
 import type { Db } from '#core/store/store.ts';
 import { uniqueViolation } from '#core/store/open.ts';
 
-/** Records that one statement writes, deletes or describes; a row of the history has 15 values, and SQLite takes 32,766. */
-export const AT_ONCE = 64;
+/** Records per statement. A history row has 15 values, and SQLite allows 32,766 per statement. */
+export const ROWS_PER_STATEMENT = 64;
 
-/** @template S an earlier state, @template V what is to be stored of it. */
+/** @template S an earlier state. @template V the values to store. */
 export interface Restored<S, V> {
   readonly earlier: S;
-  /** The stored version; null: nothing must be stored. */
+  /** The version that must be stored now; null when the record must not exist. */
   readonly expected: number | null;
   readonly values: V;
 }
@@ -26,10 +26,10 @@ type Table = Plural | 'identity_providers' | 'oauth_apps';
 
 type Row<T extends Table> = Schema[T]['$inferSelect'];
 
-/** What is stored of a record, but for what the store adds. */
+/** A record without the fields that the store adds. */
 export type RecordValues<T extends Table> = Omit<Schema[T]['$inferInsert'], 'id' | 'version' | 'created_at' | 'updated_at'>;
 
-/** Of a record that comes back. */
+/** Version and creation time of a record that is restored. */
 export interface EarlierVersion {
   readonly version: number;
   readonly created_at: string;
@@ -41,159 +41,179 @@ export interface NewRecord<V> {
   readonly past?: EarlierVersion | undefined;
 }
 
-/** @template V what changes. */
+/** @template V the fields that change. */
 export interface ChangedRecord<V> {
   readonly id: string;
-  /** The version that the change was made on; another one stored is a conflict. */
+  /** The version that the change is based on; a different stored version is a conflict. */
   readonly expected: number | undefined;
   readonly values: V;
 }
 
-interface VersionedTable<T extends Table> {
+interface VersionedOptions<T extends Table> {
   readonly table: T;
   readonly entity_type: EntityType;
-  /** As a sentence names it. */
+  /** Its name in error messages. */
   readonly label: string;
-  /** As the history keeps a row; absent: as it is. */
+  /** Converts a row to its history record; absent: the row is recorded unchanged. */
   toRecord?(this: void, context: Context, row: Row<T>): object;
 }
 
-/** How records with a version are read and written: optimistic lock, unique names and history are here. */
-export function createVersioned<T extends Table>({
-  table: name,
-  entity_type,
-  label,
-  toRecord = (_, row) => row,
-}: VersionedTable<T>) {
-  // What is read here, every one of these tables has; the row's own type is restored where it leaves.
-  const tableOf = ({ app }: { readonly app: Platform }): Schema['tools'] => app.store.tables[name] as unknown as Schema['tools'];
-  const missing = () => new AppError('not_found', `There is no ${label} with this id.`);
-  const recorded = (context: Context, row: Row<T>) => ({ ...toRecord(context, row) });
-  const subjectOf = ({ id, name }: Row<T>) => ({ entity_type, entity_id: id, entity_name: name });
+/** A record before and after it was updated. */
+interface Change<T extends Table> {
+  readonly before: Row<T>;
+  readonly after: Row<T>;
+}
 
-  const get = async ({ app }: { readonly app: Platform }, id: string, tx: Db = app.store.db): Promise<Row<T>> => {
-    const table = tableOf({ app });
+/** Reads and writes records that have a version: with optimistic locking, unique names and history. */
+export class VersionedRecords<T extends Table> {
+  readonly #table: T;
+  readonly #entity_type: EntityType;
+  readonly #label: string;
+  readonly #toRecord: NonNullable<VersionedOptions<T>['toRecord']>;
+
+  constructor({ table, entity_type, label, toRecord = (_, row) => row }: VersionedOptions<T>) {
+    this.#table = table;
+    this.#entity_type = entity_type;
+    this.#label = label;
+    this.#toRecord = toRecord;
+  }
+
+  async get({ app }: { readonly app: Platform }, id: string, tx: Db = app.store.db): Promise<Row<T>> {
+    const table = this.#tableOf({ app });
     const [row] = await tx.select().from(table).where(eq(table.id, id)).limit(1);
-    if (row === undefined) throw missing();
+    if (row === undefined) throw this.#missing();
     return row;
-  };
+  }
 
-  /** Those that are stored, by id. */
-  const getAll = async (
+  /** The stored records with these ids, by id. */
+  async getAll(
     { app }: { readonly app: Platform },
     ids: readonly string[],
     tx: Db = app.store.db,
-  ): Promise<ReadonlyMap<string, Row<T>>> => {
-    const table = tableOf({ app });
+  ): Promise<ReadonlyMap<string, Row<T>>> {
+    const table = this.#tableOf({ app });
     const rows = await tx
       .select()
       .from(table)
       .where(inArray(table.id, [...ids]));
-    return new Map(rows.map((row) => [row.id, row as unknown as Row<T>]));
-  };
+    return new Map(rows.map((row) => [row.id, row]));
+  }
 
-  /** New records with one statement a table, whatever their number: a statement costs more than a row. */
-  const insertAll = async (context: Context, tx: Db, records: readonly NewRecord<RecordValues<T>>[]): Promise<Row<T>[]> => {
+  /** Inserts records with one statement per table: a statement costs more than a row. */
+  async insertAll(context: Context, tx: Db, records: readonly NewRecord<RecordValues<T>>[]): Promise<Row<T>[]> {
     const updated_at = context.app.clock().toISOString();
     const rows = records.map(({ id, values, past }) => {
       const common = { id, version: (past?.version ?? 0) + 1, created_at: past?.created_at ?? updated_at, updated_at };
-      return { ...values, ...common } as unknown as Schema['tools']['$inferInsert'];
+      return { ...values, ...common } as Schema['tools']['$inferInsert'];
     });
-    const stored = await withTakenField(label, () => tx.insert(tableOf(context)).values(rows).returning());
-    const entries = stored.map((row) => ({ ...subjectOf(row), before: null, after: recorded(context, row) }));
+    const stored = await withTakenField(this.#label, () => tx.insert(this.#tableOf(context)).values(rows).returning());
+    const entries = stored.map((row) => ({ ...this.#subjectOf(row), before: null, after: this.#recorded(context, row) }));
     await recordHistory(tx, context, ...entries);
     return stored;
-  };
+  }
 
-  /** Each with a statement of its own, as its values are; all else with one for all of them. */
-  const updateAll = async (
-    context: Context,
-    tx: Db,
-    changes: readonly ChangedRecord<Partial<RecordValues<T>>>[],
-  ): Promise<{ before: Row<T>; after: Row<T> }[]> => {
-    const table = tableOf(context);
+  /** Updates each record with one statement, because their values differ. Reading and history take one statement for all. */
+  async updateAll(context: Context, tx: Db, changes: readonly ChangedRecord<Partial<RecordValues<T>>>[]): Promise<Change<T>[]> {
     const ids = changes.map(({ id }) => id);
-    const found = await getAll(context, ids, tx);
-    const written: { before: Row<T>; after: Row<T> }[] = [];
-    for (const { id, expected, values } of changes) {
-      const stored = found.get(id);
-      if (stored === undefined) throw missing();
-      checkVersion(entity_type, stored, expected, label);
-      // Another record may have been given its name before this one gets the next.
-      const parked = context.batch?.cache.parked;
-      const before = (parked?.get(id) as Row<T> | undefined) ?? stored;
-      parked?.delete(id);
-      // A change that changes nothing is no version and leaves no history.
-      if (Object.keys(values).length === 0) {
-        written.push({ before, after: before });
-        continue;
-      }
-      const change = { ...values, version: before.version + 1, updated_at: context.app.clock().toISOString() };
-      const [after] = await withTakenField(label, () =>
-        tx
-          .update(table)
-          .set(change)
-          .where(and(eq(table.id, id), eq(table.version, before.version)))
-          .returning(),
-      );
-      if (after === undefined) throw new StaleVersion(entity_type, id, label, before.version + 1);
-      written.push({ before, after });
-    }
+    const found = await this.getAll(context, ids, tx);
+    const written: Change<T>[] = [];
+    for (const change of changes) written.push(await this.#updateOne(context, tx, found.get(change.id), change));
     const entries = written.flatMap(({ before, after }) =>
-      before === after ? [] : [{ ...subjectOf(after), before: recorded(context, before), after: recorded(context, after) }],
+      before === after
+        ? []
+        : [{ ...this.#subjectOf(after), before: this.#recorded(context, before), after: this.#recorded(context, after) }],
     );
     await recordHistory(tx, context, ...entries);
     return written;
-  };
+  }
 
-  /** In the order of the ids. */
-  const removeAll = async (context: Context, tx: Db, ids: readonly string[], batch_id?: string): Promise<Row<T>[]> => {
-    const table = tableOf(context);
+  /** @returns the deleted records, in the order of the ids. */
+  async removeAll(context: Context, tx: Db, ids: readonly string[], batch_id?: string): Promise<Row<T>[]> {
+    const table = this.#tableOf(context);
     const deleted = await tx
       .delete(table)
       .where(inArray(table.id, [...ids]))
       .returning();
-    const by_id = new Map(deleted.map((row) => [row.id, row as unknown as Row<T>]));
+    const by_id = new Map(deleted.map((row) => [row.id, row]));
     const rows = ids.map((id) => {
       const row = by_id.get(id);
-      if (row === undefined) throw missing();
+      if (row === undefined) throw this.#missing();
       return row;
     });
-    const entries = rows.map((row) => ({ ...subjectOf(row), before: recorded(context, row), after: null, batch_id }));
+    const entries = rows.map((row) => ({ ...this.#subjectOf(row), before: this.#recorded(context, row), after: null, batch_id }));
     await recordHistory(tx, context, ...entries);
     return rows;
-  };
+  }
 
-  return {
-    get,
-    getAll,
-    insertAll,
-    updateAll,
-    removeAll,
-    /** @param past of a record that comes back: its version counts on. */
-    async insert(context: Context, tx: Db, values: RecordValues<T>, id: string, past?: EarlierVersion): Promise<Row<T>> {
-      const [stored] = await insertAll(context, tx, [{ id, values, past }]);
-      return stored as Row<T>;
-    },
-    /** @param expected the version that the change was made on; another one stored is a conflict. */
-    async update(
-      context: Context,
-      tx: Db,
-      id: string,
-      expected: number | undefined,
-      values: Partial<RecordValues<T>>,
-    ): Promise<{ before: Row<T>; after: Row<T> }> {
-      const [written] = await updateAll(context, tx, [{ id, expected, values }]);
-      return written as { before: Row<T>; after: Row<T> };
-    },
-    async remove(context: Context, tx: Db, id: string): Promise<Row<T>> {
-      const [row] = await removeAll(context, tx, [id]);
-      return row as Row<T>;
-    },
-  };
+  /** @param past the earlier version of a restored record, whose version number continues. */
+  async insert(context: Context, tx: Db, values: RecordValues<T>, id: string, past?: EarlierVersion): Promise<Row<T>> {
+    const [stored] = await this.insertAll(context, tx, [{ id, values, past }]);
+    return stored as Row<T>;
+  }
+
+  /** @param expected the version that the change is based on; a different stored version is a conflict. */
+  async update(
+    context: Context,
+    tx: Db,
+    id: string,
+    expected: number | undefined,
+    values: Partial<RecordValues<T>>,
+  ): Promise<Change<T>> {
+    const [written] = await this.updateAll(context, tx, [{ id, expected, values }]);
+    return written as Change<T>;
+  }
+
+  async remove(context: Context, tx: Db, id: string): Promise<Row<T>> {
+    const [row] = await this.removeAll(context, tx, [id]);
+    return row as Row<T>;
+  }
+
+  /** A change without values makes no version and no history entry: `before` and `after` are the same object. */
+  async #updateOne(
+    context: Context,
+    tx: Db,
+    stored: Row<T> | undefined,
+    { id, expected, values }: ChangedRecord<Partial<RecordValues<T>>>,
+  ): Promise<Change<T>> {
+    if (stored === undefined) throw this.#missing();
+    checkVersion(this.#entity_type, stored, expected, this.#label);
+    // Its name may be parked, so that another record of the batch can take it.
+    const parked = context.batch?.cache.parked;
+    const before = (parked?.get(id) as Row<T> | undefined) ?? stored;
+    parked?.delete(id);
+    if (Object.keys(values).length === 0) return { before, after: before };
+    const table = this.#tableOf(context);
+    const change = { ...values, version: before.version + 1, updated_at: context.app.clock().toISOString() };
+    const [after] = await withTakenField(this.#label, () =>
+      tx
+        .update(table)
+        .set(change)
+        .where(and(eq(table.id, id), eq(table.version, before.version)))
+        .returning(),
+    );
+    if (after === undefined) throw new StaleVersion(this.#entity_type, id, this.#label, before.version + 1);
+    return { before, after };
+  }
+
+  /** All these tables have the columns that are used here. Methods that return rows restore their type. */
+  #tableOf({ app }: { readonly app: Platform }): Schema['tools'] {
+    return app.store.tables[this.#table] as Schema['tools'];
+  }
+
+  #missing(): AppError {
+    return new AppError('not_found', `There is no ${this.#label} with this id.`);
+  }
+
+  #recorded(context: Context, row: Row<T>): object {
+    return { ...this.#toRecord(context, row) };
+  }
+
+  #subjectOf({ id, name }: Row<T>) {
+    return { entity_type: this.#entity_type, entity_id: id, entity_name: name };
+  }
 }
 
-/** A change that was made on another version than the stored one. */
+/** A change is based on a version other than the stored one. */
 export class StaleVersion extends AppError {
   readonly entity_type: EntityType;
   readonly entity_id: string;
@@ -209,12 +229,12 @@ export class StaleVersion extends AppError {
 }
 
 interface VersionOf {
-  /** Absent: there is one of its type. */
+  /** Absent when there is only one record of its type. */
   readonly id?: string;
   readonly version: number;
 }
 
-/** Refuses a change that was made on another version than the stored one. @param label as a sentence names it. */
+/** Throws `StaleVersion` when a change is based on a version other than the stored one. @param label its name in the message. */
 export function checkVersion(
   type: EntityType,
   { id = type, version }: VersionOf,
@@ -224,28 +244,28 @@ export function checkVersion(
   if (expected !== undefined && expected !== version) throw new StaleVersion(type, id, label, version);
 }
 
-const ATTEMPTS = 20;
+const MAX_ATTEMPTS = 20;
 
-/** Makes a change on what is stored now. Without a version the last one wins, so a change that met another one is made again. */
+/** Runs a change. Without an expected version the last write wins, so the change is retried after a conflict. */
 export async function retryOnConflict<T>(version: number | undefined, change: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await change();
     } catch (error) {
-      // A conflict that names a field is about that field.
+      // A conflict that names a field is about its value, not about a concurrent change.
       const retry = version === undefined && error instanceof AppError && error.code === 'conflict' && error.errors.length === 0;
-      if (!retry || attempt === ATTEMPTS) throw error;
+      if (!retry || attempt === MAX_ATTEMPTS) throw error;
     }
   }
 }
 
-/** Fields of unique indexes by a part of their names; every other one is of names. */
+/** Fields of unique indexes, by a part of the name of the index. All others are on `name`. */
 const TAKEN: readonly (readonly [part: string, field: string])[] = [
   ['client_id', 'client_id'],
   ['uri', 'uri_template'],
 ];
 
-/** Says at its field what is taken when a unique index refuses. */
+/** Turns the violation of a unique index into a `conflict` at its field. */
 async function withTakenField<R>(label: string, write: () => Promise<R>): Promise<R> {
   try {
     return await write();
@@ -258,22 +278,22 @@ async function withTakenField<R>(label: string, write: () => Promise<R>): Promis
   }
 }
 
-/** What a person wrote of a stored record: without what the store adds. */
+/** The fields of a stored record that a person writes, without those that the store adds. */
 export function toDraft<R extends { readonly id: string; readonly version: number; readonly created_at: string }>(
   row: R,
 ): Omit<R, 'id' | 'version' | 'created_at' | 'updated_at'> {
   const { id: _, version: _version, created_at: _created, ...rest } = row;
   const { updated_at: _updated, ...draft } = rest as typeof rest & { readonly updated_at?: string };
-  return draft as unknown as Omit<R, 'id' | 'version' | 'created_at' | 'updated_at'>;
+  return draft as Omit<R, 'id' | 'version' | 'created_at' | 'updated_at'>;
 }
 
-/** Whether a draft gives one of these fields another value than the stored record has. What is not touched is not checked again. */
+/** Whether a draft changes the value of one of these fields. Unchanged fields are not checked again. */
 export function changesAny(draft: object, stored: object, fields: readonly string[]): boolean {
   const [now, before] = [draft, stored] as Readonly<Record<string, unknown>>[];
   return fields.some((field) => canonical(now?.[field]) !== canonical(before?.[field]));
 }
 
-/** The refusal of a change, with who changed the record before and what it is called, when that is known. */
+/** Adds to the conflict who changed the record and the record's name, if the history contains them. */
 export async function withAuthor({ store }: Platform, stale: StaleVersion): Promise<AppError> {
   const { history } = store.tables;
   const { entity_type, entity_id, rest } = stale;

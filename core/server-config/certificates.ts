@@ -7,14 +7,14 @@ import type { Settings } from '#core/settings/settings.ts';
 import { domainsOf } from '#core/settings/public-urls.ts';
 import { checksum } from '#snapshots/format/canonical.ts';
 
-/** The one row. */
+/** Id of the only row. */
 const ROW = 1;
 
-const KEY_PLACE = `certificate/${ROW}/private_key`;
+const KEY_PATH = `certificate/${ROW}/private_key`;
 
-const accountPlace = (directory: string): string => `acme_account/${directory}/private_key`;
+const accountPath = (directory: string): string => `acme_account/${directory}/private_key`;
 
-/** Where an answer to a challenge waits for the authority, whichever server it asks. */
+/** Key of the response to a challenge. The authority may request it from any server. */
 export const challengeKey = (token: string): string => `acme-challenge:${token}`;
 
 const LETS_ENCRYPT = 'https://acme-v02.api.letsencrypt.org/directory';
@@ -35,10 +35,8 @@ const NOTHING: CertificateRow = {
   renew_at: null,
   requested_at: null,
   forced: false,
-  lease_by: null,
-  lease_until: null,
   failures: 0,
-  failed_for: null,
+  ordered_for: null,
   last_error: null,
   next_try_at: null,
 };
@@ -59,36 +57,36 @@ export async function writeCertificate(app: Platform, change: Partial<Omit<Certi
   );
 }
 
-/** Forgets a request; one that came meanwhile is another one. */
+/** Removes a request, unless a newer one has replaced it. */
 export async function endRequest(app: Platform, requested_at: string): Promise<void> {
   const { certificates } = app.store.tables;
   const same = and(eq(certificates.id, ROW), eq(certificates.requested_at, requested_at));
   await app.store.write((tx) => tx.update(certificates).set({ requested_at: null, forced: false }).where(same));
 }
 
-export const sealCertificateKey = (app: Platform, pem: string) => ({ $sealed: app.keyring.seal(pem, KEY_PLACE) });
+export const sealCertificateKey = (app: Platform, pem: string) => ({ $sealed: app.keyring.seal(pem, KEY_PATH) });
 
 /** Throws `secrets_unavailable` when no key opens it. */
 export const openCertificateKey = (app: Platform, row: CertificateRow): string | null =>
-  row.private_key === null ? null : app.keyring.open(row.private_key.$sealed, KEY_PLACE);
+  row.private_key === null ? null : app.keyring.open(row.private_key.$sealed, KEY_PATH);
 
 export interface AcmeAccount {
   readonly key: string;
   readonly url: string | null;
 }
 
-/** The account at an authority; null when there was none yet. */
+/** The account at an authority. Null when there is none yet. */
 export async function readAccount(app: Platform, directory: string): Promise<AcmeAccount | null> {
   const { acme_accounts } = app.store.tables;
   const rows = await app.store.db.select().from(acme_accounts).where(eq(acme_accounts.directory, directory));
   const row = rows[0];
   if (row === undefined) return null;
-  return { key: app.keyring.open(row.private_key.$sealed, accountPlace(directory)), url: row.url };
+  return { key: app.keyring.open(row.private_key.$sealed, accountPath(directory)), url: row.url };
 }
 
 export async function writeAccount(app: Platform, directory: string, { key, url }: AcmeAccount): Promise<void> {
   const { acme_accounts } = app.store.tables;
-  const row = { private_key: { $sealed: app.keyring.seal(key, accountPlace(directory)) }, url };
+  const row = { private_key: { $sealed: app.keyring.seal(key, accountPath(directory)) }, url };
   await app.store.write((tx) =>
     tx
       .insert(acme_accounts)
@@ -97,11 +95,11 @@ export async function writeAccount(app: Platform, directory: string, { key, url 
   );
 }
 
-/** Where certificates are ordered. */
+/** The directory for certificate orders. */
 export const directoryOf = ({ env }: Platform): string =>
   env.SVC_ACME_DIRECTORY_URL ?? (env.SVC_SSL_STAGING ? STAGING : LETS_ENCRYPT);
 
-/** What the settings lack for an order. */
+/** Settings that are missing for an order. */
 export function missingForOrder(settings: Settings): FieldError[] {
   const { ssl_enabled, acme_email, acme_challenge, dns_provider, dns_credentials } = settings;
   const by_dns = acme_challenge === 'dns-01';
@@ -119,17 +117,17 @@ export function missingForOrder(settings: Settings): FieldError[] {
   return faults.filter(([missing]) => missing).map(([, field, message]) => ({ field, message }));
 }
 
-/** Tells whether an order failed for the settings as they are now; changed ones are tried at once. */
+/** Identifies the settings of an order. After a change of these, a failed order is retried at once. */
 export function orderKey(app: Platform, settings: Settings): string {
   const { acme_email, acme_challenge, dns_provider, dns_credentials } = settings;
   const by_dns = acme_challenge === 'dns-01' ? [dns_provider, dns_credentials] : [];
   return checksum(JSON.stringify([directoryOf(app), domainsOf(settings), acme_email, acme_challenge, ...by_dns]));
 }
 
-/** Whether the stored certificate is the one that the settings ask for, and not over. */
+/** Whether the stored certificate matches the settings and has not expired. */
 export function isCurrent(app: Platform, settings: Settings, row: CertificateRow): boolean {
-  const wanted = domainsOf(settings);
-  const same = wanted.length === row.domains.length && wanted.every((name) => row.domains.includes(name));
+  const domains = domainsOf(settings);
+  const same = domains.length === row.domains.length && domains.every((name) => row.domains.includes(name));
   return same && row.directory === directoryOf(app) && isValid(app, row);
 }
 

@@ -1,6 +1,7 @@
 import type { Platform } from '#core/platform/platform.ts';
 import { decodeJwt, importJWK, type JWK } from 'jose';
 import type { JwtIssuer } from '#core/contract/settings/jwt-issuers.ts';
+import { valuesOf } from '#core/contract/marks.ts';
 import { TOKEN_CHECKS, type TokenCheckResult } from '#core/contract/settings/token-check.ts';
 import { readSettings } from '#core/settings/settings.ts';
 import { foreignCaller, foreignRules } from '#core/edge/foreign-tokens.ts';
@@ -11,7 +12,8 @@ import { chooseKey, DOCUMENT_LIMIT, readJwks } from '#core/edge/issuer-keys.ts';
 import { AppError } from '#core/errors.ts';
 import type { Handlers } from '#core/context/context.ts';
 
-type Check = (typeof TOKEN_CHECKS)[number];
+const CHECKS = valuesOf(TOKEN_CHECKS);
+type Check = (typeof CHECKS)[number];
 
 const TIMEOUT_MS = 5_000;
 const PASSED: Readonly<Record<Check, string>> = {
@@ -45,14 +47,14 @@ export const checkTokenHandlers: Pick<Handlers, 'config.check_token'> = {
   },
 };
 
-/** The keys are read anew, so that what is seen is how things stand now. */
+/** Reads the keys again, so that the result is up to date. */
 async function check(app: Platform, token: string, issuer: JwtIssuer | undefined): Promise<CheckedToken> {
   const now = app.clock().getTime();
-  // Nobody's: what it is otherwise is told all the same.
+  // No known issuer signed it, but the other checks still run.
   if (issuer === undefined)
     return checkToken(
       token,
-      foreignRules(NOBODY, () => null),
+      foreignRules(ANY_ISSUER, () => null),
       now,
     );
   const faults: string[] = [];
@@ -71,7 +73,7 @@ async function check(app: Platform, token: string, issuer: JwtIssuer | undefined
   return fault === undefined ? checked : { failed: 'key', reason: `The keys could not be read: ${fault}` };
 }
 
-const NOBODY: JwtIssuer = {
+const ANY_ISSUER: JwtIssuer = {
   issuer: 'one of the issuers in the settings',
   jwks_url: null,
   audience: '',
@@ -98,8 +100,8 @@ function issuerOf(token: string): unknown {
 }
 
 function toResults(fault: { readonly failed: Check; readonly reason: string } | null): TokenCheckResult[] {
-  const at = fault === null ? TOKEN_CHECKS.length : TOKEN_CHECKS.indexOf(fault.failed);
-  return TOKEN_CHECKS.map((name, index) => {
+  const at = fault === null ? CHECKS.length : CHECKS.indexOf(fault.failed);
+  return CHECKS.map((name, index) => {
     if (index < at) return { check: name, status: 'passed', message: PASSED[name] };
     if (index === at && fault !== null) return { check: name, status: 'failed', message: fault.reason };
     return { check: name, status: 'skipped', message: 'Not checked because an earlier check failed.' };

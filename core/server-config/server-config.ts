@@ -17,16 +17,16 @@ import { retryOnConflict, checkVersion, StaleVersion } from '#core/records/versi
 import { type ServerConfigPatch, CONFIG_ID, lockedOut, type ServerConfig } from '#core/contract/settings/config.ts';
 import { checkSettings } from './setting-checks.ts';
 import { refuseUnknownToolsets } from '#core/context/toolset-names.ts';
-import { requireOtherWayIn } from '#core/identity/providers/way-in.ts';
+import { requireWorkingProvider } from '#core/identity/providers/way-in.ts';
 import { refuseSettings } from '#core/context/token-limits.ts';
-import { mergeSecrets, sealAgain } from '#core/settings/secrets.ts';
+import { mergeSecrets, resealSecrets } from '#core/settings/secrets.ts';
 import { invalidField } from '#core/errors.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
 import { guardDraft } from '#core/records/prompt-guard.ts';
 import type { Db } from '#core/store/store.ts';
-import { keepOwner } from '#core/identity/people-rules.ts';
+import { requireRemainingOwner } from '#core/identity/people-rules.ts';
 import { and, eq } from 'drizzle-orm';
-import { writeAlone } from '#core/store/journal.ts';
+import { lockEntityWrites } from '#core/store/journal.ts';
 import { recordHistory } from '#core/records/history.ts';
 import { signInFault } from '#core/settings/public-urls.ts';
 
@@ -44,7 +44,7 @@ export const configHandlers: Pick<Handlers<WithSources & WithProviders & WithSna
 
 type Patch = Omit<ServerConfigPatch, 'version'>;
 
-/** Every check of a change; nothing is stored here. @returns what would be stored; null: it changes nothing. */
+/** Runs every check of a change, without storing it. @returns the settings to store; null when nothing would change. */
 export async function checkUpdate(
   context: Context<WithSources & WithProviders & WithSnapshots>,
   version: number | undefined,
@@ -53,14 +53,14 @@ export async function checkUpdate(
   const { app, actor } = context;
   const stored = await readSettings(app);
   checkVersion(CONFIG_ID, stored, version);
-  // A change that changes nothing is no version and leaves no history.
+  // An update without changes creates no version and no history entry.
   if (Object.values(patch).every((value) => value === undefined)) return { stored, after: null };
   const after = mergePatch(app, stored, patch);
   const isChanged = (Object.keys(after) as (keyof Settings)[]).some((field) => differs(field, stored.settings, after));
   if (!isChanged && isIdempotent(context)) return { stored, after: null };
   refuseSettings(actor, stored.settings, after);
   await checkSettings(app, stored.settings, after);
-  if (stored.settings.password_sign_in && !after.password_sign_in) await requireOtherWayIn(app);
+  if (stored.settings.password_sign_in && !after.password_sign_in) await requireWorkingProvider(app);
   for (const [index, { client_id, toolsets = null }] of after.oauth_clients.entries()) {
     const known = stored.settings.oauth_clients.find((client) => client.client_id === client_id)?.toolsets ?? null;
     await refuseUnknownToolsets(context, toolsets, known, app.store.db, `oauth_clients.${index}.toolsets`);
@@ -69,7 +69,7 @@ export async function checkUpdate(
   return { stored, after };
 }
 
-/** Omitted is kept. What is sent as it was read changes nothing, so that a default goes on following its variable. */
+/** Omitted settings stay. A setting sent back unchanged is not stored, so that its default keeps following its variable. */
 function mergePatch(app: Platform, stored: StoredSettings, patch: Patch): Settings {
   const { oauth_clients, introspection_client_secret, dns_credentials, global_variables, ...rest } = patch;
   if (rest.prompt_guard_enabled === true && !app.env.SVC_PROMPT_GUARD_ENABLED) {
@@ -89,7 +89,10 @@ function mergePatch(app: Platform, stored: StoredSettings, patch: Patch): Settin
   };
 }
 
-/** Models read the name of the server, its instructions and skill, and variables in templates. What did not change is not judged. */
+/**
+ * Checks the texts that models read: the name of the server, its instructions and skill, and variables in templates. Unchanged
+ * texts are skipped.
+ */
 async function guardSettings(context: Context, before: Settings, after: Settings): Promise<void> {
   const { server_name, instructions, skill, global_variables } = after;
   const fresh = Object.entries(global_variables).filter(([name, { value }]) => before.global_variables[name]?.value !== value);
@@ -102,17 +105,20 @@ async function guardSettings(context: Context, before: Settings, after: Settings
   if (Object.keys(draft).length > 0) await guardDraft(context, CONFIG_ID, draft);
 }
 
-/** Stores what differs as the next version, with its history entry. Another version than the expected one is a conflict. */
+/**
+ * Stores changed settings as the next version, with a history entry. Throws `conflict` when another version than the expected one
+ * is stored.
+ */
 function writeSettings(context: Context, tx: Db, expected: number, after: Settings): Promise<StoredSettings> {
   const write = () => storeSettings(context, tx, expected, after);
-  return after.password_sign_in ? write() : keepOwner(context, tx, write);
+  return after.password_sign_in ? write() : requireRemainingOwner(context, tx, write);
 }
 
 async function storeSettings(context: Context, tx: Db, expected: number, after: Settings): Promise<StoredSettings> {
   const { app } = context;
   const { server_config } = app.store.tables;
-  // An import that found the settings as it expected them writes them as they are.
-  await writeAlone(app.store, tx);
+  // An import may have checked the settings: no other write may run between that check and this one.
+  await lockEntityWrites(app.store, tx);
   await tx.insert(server_config).values({ id: CONFIG_ROW, settings: {}, version: 1, updated_at: '' }).onConflictDoNothing();
   const rows = await tx.select().from(server_config).where(eq(server_config.id, CONFIG_ROW));
   const before = await readSettings(app, tx);
@@ -124,7 +130,7 @@ async function storeSettings(context: Context, tx: Db, expected: number, after: 
   const stored = await tx
     .update(server_config)
     .set({
-      settings: { ...sealAgain(app.keyring, { ...rows[0]?.settings, ...change }) },
+      settings: { ...resealSecrets(app.keyring, { ...rows[0]?.settings, ...change }) },
       version: expected + 1,
       updated_at: app.clock().toISOString(),
     })
@@ -139,7 +145,7 @@ async function storeSettings(context: Context, tx: Db, expected: number, after: 
 
 const toRecord = ({ settings, version }: StoredSettings): Record<string, unknown> => ({ ...settings, version });
 
-/** Every check of a write for a state that history recorded; answers the settings to be stored. */
+/** Runs the checks of a write on settings from the history. @returns the settings to store. */
 export async function prepareEarlierSettings(
   context: Context<WithSources & WithSnapshots>,
   earlier: Readonly<Record<string, unknown>>,
@@ -154,7 +160,7 @@ export async function prepareEarlierSettings(
   return after;
 }
 
-/** Stores prepared settings over the expected version. The provider that people sign in through may come back with them. */
+/** Stores prepared settings over the expected version. The same rollback may restore the provider that people sign in through. */
 export async function restoreSettings(
   context: Context<WithSources & WithProviders>,
   tx: Db,
@@ -162,12 +168,12 @@ export async function restoreSettings(
   after: Settings,
 ): Promise<void> {
   const { password_sign_in } = (await readSettings(context.app, tx)).settings;
-  if (password_sign_in && !after.password_sign_in) await requireOtherWayIn(context.app);
+  if (password_sign_in && !after.password_sign_in) await requireWorkingProvider(context.app);
   await writeSettings(context, tx, expected, after);
 }
 
-/** What a response shows: no secret, and the guard off when the environment turned it off. */
-export function toConfig({ env }: Platform, { settings, version, updated_at }: StoredSettings): ServerConfig {
+/** The settings for a response: without secrets, and with the guard off when the environment disables it. */
+function toConfig({ env }: Platform, { settings, version, updated_at }: StoredSettings): ServerConfig {
   const { oauth_clients, introspection_client_secret, dns_credentials, ...shown } = settings;
   const faults = [lockedOut(settings)?.message, signInFault(env, settings)].filter((fault) => typeof fault === 'string');
   return {

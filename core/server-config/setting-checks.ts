@@ -6,7 +6,7 @@ import { asksNothing, isLoopback } from '#core/contract/settings/config.ts';
 import { activeSnapshot } from '#core/versions/deployment.ts';
 import { openDnsCredentials } from '#core/settings/secrets.ts';
 
-/** Checks what a schema cannot say. Every fault at once; a blocked address by itself. */
+/** Checks that a schema cannot express. Reports all faults at once, except a blocked address, which has a separate error. */
 export async function checkSettings(app: Platform & WithSnapshots, before: Settings, after: Settings): Promise<void> {
   const changed = (field: keyof Settings): boolean => differs(field, before, after);
   const errors: FieldError[] = [];
@@ -28,7 +28,7 @@ export async function checkSettings(app: Platform & WithSnapshots, before: Setti
   }
 }
 
-/** Counts at once, so it is refused at once where a deploy would be. */
+/** The setting takes effect at once, so it is refused here and not at the next deploy. */
 async function openProxy(app: Platform & WithSnapshots): Promise<FieldError[]> {
   if (!app.env.SVC_REQUIRE_AUTH || isLoopback(app.env.SVC_BIND)) return [];
   const active = await activeSnapshot(app);
@@ -47,7 +47,7 @@ async function unknownRules(allowed: readonly string[]): Promise<FieldError[]> {
   });
 }
 
-/** Credentials are those of the provider, also when only one of the two was sent. */
+/** The credentials must fit the provider, even if only one of the two was sent. */
 function misfitCredentials({ keyring }: Platform, before: Settings, after: Settings): FieldError[] {
   const { dns_provider, dns_credentials } = after;
   if (dns_credentials === null) return [];
@@ -57,11 +57,14 @@ function misfitCredentials({ keyring }: Platform, before: Settings, after: Setti
   }
   const credentials = openDnsCredentials(keyring, dns_credentials);
   const fits = credentials !== null && 'api_token' in credentials === (dns_provider === 'cloudflare');
-  const wanted = dns_provider === 'cloudflare' ? 'api_token' : 'access_key_id and secret_access_key';
-  return fits ? [] : [{ field: 'dns_credentials', message: `dns_credentials must have ${wanted} for ${dns_provider}.` }];
+  const fields = dns_provider === 'cloudflare' ? 'api_token' : 'access_key_id and secret_access_key';
+  return fits ? [] : [{ field: 'dns_credentials', message: `dns_credentials must have ${fields} for ${dns_provider}.` }];
 }
 
-/** An address that this server or a host will dial. A name that does not resolve now is no refusal; every dial checks again. */
+/**
+ * Checks an address that this server or a host connects to. A name that does not resolve now is accepted, because every
+ * connection checks again.
+ */
 async function checkAddress(app: Platform, field: string, text: string): Promise<void> {
   const { protocol, hostname, port } = new URL(text);
   const { resolveTarget } = await import('#core/engines/shared/dial.ts');

@@ -16,7 +16,7 @@ import { domainsOf } from '#core/settings/public-urls.ts';
 import { readSettings, type Settings } from '#core/settings/settings.ts';
 
 const DAY_MS = 24 * 3_600_000;
-/** Of a certificate's life: with less left than this it is about to end. */
+/** A certificate expires soon when less than this share of its lifetime remains. */
 const LAST_PART = 1 / 6;
 const WAIT_MS = 300_000;
 const LOOK_MS = 200;
@@ -35,7 +35,7 @@ export const sslHandlers: Pick<Handlers, `ssl.${'status' | 'issue'}`> = {
   },
 };
 
-/** The status once nothing is under way any more; a failed order is thrown with its reason. */
+/** Waits until no order is in progress, and returns the status. Throws the reason of a failed order. */
 async function finished(app: Platform, before: CertificateRow, stop: AbortSignal | undefined): Promise<SslStatus> {
   const ends = performance.now() + WAIT_MS;
   while (performance.now() < ends) {
@@ -70,7 +70,7 @@ async function readStatus(app: Platform): Promise<SslStatus> {
 const isUnderWay = ({ requested_at }: CertificateRow): boolean => requested_at !== null;
 
 const failureOf = (app: Platform, settings: Settings, row: CertificateRow): string | null =>
-  row.failed_for === orderKey(app, settings) ? row.last_error : null;
+  row.ordered_for === orderKey(app, settings) ? row.last_error : null;
 
 function statusOf(app: Platform, settings: Settings, row: CertificateRow): SslStatus['status'] {
   if (!settings.ssl_enabled) return 'none';
@@ -79,7 +79,7 @@ function statusOf(app: Platform, settings: Settings, row: CertificateRow): SslSt
     return failureOf(app, settings, row) === null ? 'none' : 'error';
   }
   if (!isValid(app, row)) return 'expired';
-  // It is not for the names that are wanted now, and none could be had for them.
+  // The certificate does not cover the current domains, and ordering one for them failed.
   if (failureOf(app, settings, row) !== null && !isCurrent(app, settings, row)) return 'error';
   const [from, until] = [Date.parse(row.valid_from), Date.parse(row.valid_until)];
   return until - app.clock().getTime() < (until - from) * LAST_PART ? 'expiring_soon' : 'issued';
@@ -87,5 +87,7 @@ function statusOf(app: Platform, settings: Settings, row: CertificateRow): SslSt
 
 function nextOrder(app: Platform, settings: Settings, row: CertificateRow): string | null {
   if (!settings.ssl_enabled || !settings.auto_renew) return null;
-  return failureOf(app, settings, row) === null ? row.renew_at : row.next_try_at;
+  const { renew_at, next_try_at } = row;
+  if (failureOf(app, settings, row) !== null || renew_at === null) return next_try_at;
+  return next_try_at === null || next_try_at < renew_at ? renew_at : next_try_at;
 }

@@ -7,14 +7,14 @@ export const domainsOf = ({ ui_domain, mcp_domain }: Pick<Settings, 'ui_domain' 
   ...new Set([ui_domain, mcp_domain].filter((name) => name !== null)),
 ];
 
-/** The authorization server's identifier as things stand now. */
+/** The current identifier of the authorization server. */
 export const issuerOf = async (app: Platform): Promise<string> => issuerFrom(app.env, (await readSettings(app)).settings);
 
 type Where = Pick<Settings, 'ssl_enabled' | 'ui_domain'>;
 
 /**
- * The authorization server's identifier (RFC 8414 section 2): the origin at which people and clients reach the server, without a path
- * or a final slash. The one that is https counts first: SVC_PUBLIC_URL, else the UI domain. Without either it is this machine.
+ * The identifier of the authorization server (RFC 8414 section 2): the origin of this server, without a path or trailing slash.
+ * An https origin is preferred: SVC_PUBLIC_URL, otherwise the UI domain. Without either, it is an address on this machine.
  */
 export function issuerFrom(env: Env, { ssl_enabled, ui_domain }: Where): string {
   const { SVC_PUBLIC_URL, SVC_PORT } = env;
@@ -24,7 +24,7 @@ export function issuerFrom(env: Env, { ssl_enabled, ui_domain }: Where): string 
   return domain ?? stated ?? `http://localhost:${SVC_PORT}`;
 }
 
-/** Why people cannot sign in from MCP clients, as a sentence: codes and tokens would travel in the open. Null when they can. */
+/** Why people cannot sign in from MCP clients: codes and tokens would be sent unencrypted. Null when they can. */
 export function signInFault(env: Env, settings: Where & Pick<Settings, 'auth_type'>): string | null {
   if (settings.auth_type !== 'oauth') return null;
   const { protocol, host } = new URL(issuerFrom(env, settings));
@@ -32,7 +32,7 @@ export function signInFault(env: Env, settings: Where & Pick<Settings, 'auth_typ
   return 'auth_type oauth needs HTTPS: SVC_PUBLIC_URL is a plain http address that is not on this machine. Set it to an https address, or turn on ssl_enabled with a ui_domain.';
 }
 
-/** Where clients find the MCP server: what the environment says, the domain that the front port hands on, or its own port. */
+/** The URL of the MCP server: from the environment, with the domain that the front port proxies, or with the host's port. */
 export async function mcpUrl(app: Platform, port: number): Promise<string> {
   const { SVC_MCP_PUBLIC_URL, SVC_PUBLIC_URL } = app.env;
   const { ssl_enabled, mcp_proxy, mcp_domain, ui_domain } = (await readSettings(app)).settings;
@@ -41,12 +41,15 @@ export async function mcpUrl(app: Platform, port: number): Promise<string> {
   return `${SVC_MCP_PUBLIC_URL ?? (mcp_proxy ? front : null) ?? `http://127.0.0.1:${port}`}/mcp`;
 }
 
-/** Where a browser finds this server: what the environment says, its domain, or its own port on this machine. Nobody's Host header. */
+/**
+ * The URL of this server for browsers: from the environment, with its domain, or its port on this machine. Never from a Host
+ * header.
+ */
 export async function uiUrl(app: Platform): Promise<string> {
   return ((await publicUrl(app)) ?? `http://127.0.0.1:${app.env.SVC_PORT}`).replace(/\/$/, '');
 }
 
-/** Where people reach this server, without a slash at the end, so far as the configuration says it. */
+/** The public URL of this server without a trailing slash. Null when it is not configured. */
 export async function publicUrl(app: Platform): Promise<string | null> {
   if (app.env.SVC_PUBLIC_URL !== null) return app.env.SVC_PUBLIC_URL;
   const { ssl_enabled, ui_domain } = (await readSettings(app)).settings;

@@ -13,21 +13,21 @@ import type { Settings } from './settings.ts';
 type Secrets = Pick<Settings, 'oauth_clients' | 'introspection_client_secret' | 'dns_credentials'>;
 type SecretsPatch = Pick<ServerConfigPatch, keyof Secrets>;
 
-/** Where a secret of the configuration belongs: the associated data of its ciphertext. */
-const placeOf = (field: string): string => `server_config/${field}`;
-const clientPlace = (client_id: string): string => placeOf(`oauth_clients/${client_id}/client_secret`);
+/** The associated data of an encrypted secret in the configuration. */
+const pathOf = (field: string): string => `server_config/${field}`;
+const clientPath = (client_id: string): string => pathOf(`oauth_clients/${client_id}/client_secret`);
 
-/** What a response or the history shows in the place of a secret; sent back it means "unchanged". */
+/** Shown instead of a secret in responses and the history. As input it means "unchanged". */
 const isMask = (text: string): boolean => text === MASK || text === REDACTED;
 
-/** The secrets after a change: what is sent is sealed, what is not sent or masked is kept. */
+/** The secrets after a change: new ones are encrypted, omitted and masked ones stay. */
 export function mergeSecrets(keyring: Keyring, before: Secrets, patch: SecretsPatch): Secrets {
   const { introspection_client_secret: secret, dns_credentials: credentials, oauth_clients: clients } = patch;
   return {
     introspection_client_secret:
       secret === undefined || (secret !== null && isMask(secret))
         ? before.introspection_client_secret
-        : seal(keyring, placeOf('introspection_client_secret'), secret),
+        : seal(keyring, pathOf('introspection_client_secret'), secret),
     dns_credentials: credentials === undefined ? before.dns_credentials : mergeDns(keyring, before.dns_credentials, credentials),
     oauth_clients: clients === undefined ? before.oauth_clients : mergeClients(keyring, before.oauth_clients, clients),
   };
@@ -44,31 +44,33 @@ function mergeClients(
     const field = `oauth_clients.${index}`;
     if (seen.has(client_id)) throw invalidField(`${field}.client_id`, `${field}.client_id is already in the list.`);
     seen.add(client_id);
-    const kept = stored.get(client_id);
+    const current = stored.get(client_id);
     const access = accessOf(
-      toolsets === undefined ? kept?.toolsets : toolsets,
-      mergeClaims(kept?.claims, claims as Claims | undefined),
+      toolsets === undefined ? current?.toolsets : toolsets,
+      mergeClaims(current?.claims, claims as Claims | undefined),
     );
     if (client_secret !== undefined && !isMask(client_secret)) {
-      return { client_id, client_secret: seal(keyring, clientPlace(client_id), client_secret), ...access };
+      return { client_id, client_secret: seal(keyring, clientPath(client_id), client_secret), ...access };
     }
-    if (kept === undefined) {
+    if (current === undefined) {
       throw invalidField(
         `${field}.client_secret`,
         `${field}.client_secret is required because no secret is stored for this client.`,
       );
     }
-    return { client_id, client_secret: kept.client_secret, ...access };
+    return { client_id, client_secret: current.client_secret, ...access };
   });
 }
 
-/** Who reads a client without its values sends names back, and changes nothing by it. */
-const mergeClaims = (kept: Claims | undefined, sent: Claims | undefined): Claims | undefined =>
-  sent && kept
-    ? Object.fromEntries(Object.entries(sent).map(([name, value]) => [name, value === REDACTED ? (kept[name] ?? value) : value]))
-    : (sent ?? kept);
+/** A reader who cannot see the values of claims sends their names back, which changes nothing. */
+const mergeClaims = (current: Claims | undefined, sent: Claims | undefined): Claims | undefined =>
+  sent && current
+    ? Object.fromEntries(
+        Object.entries(sent).map(([name, value]) => [name, value === REDACTED ? (current[name] ?? value) : value]),
+      )
+    : (sent ?? current);
 
-/** Only what is other than nothing is stored. */
+/** Empty fields are not stored. */
 const accessOf = (toolsets: readonly string[] | null = null, claims: Claims = {}) => ({
   ...(toolsets === null ? {} : { toolsets }),
   ...(Object.keys(claims).length === 0 ? {} : { claims }),
@@ -80,44 +82,46 @@ function mergeDns(keyring: Keyring, before: Sealed | null, sent: DnsCredentials 
   const masked = entries.some(([, value]) => isMask(value));
   const stored = new Map(masked ? Object.entries(openDnsCredentials(keyring, before) ?? {}) : []);
   const merged = entries.map(([name, value]) => {
-    const kept = isMask(value) ? stored.get(name) : value;
+    const current = isMask(value) ? stored.get(name) : value;
     const field = `dns_credentials.${name}`;
-    if (kept === undefined) throw invalidField(field, `${field} is required because no secret is stored.`);
-    return [name, kept];
+    if (current === undefined) throw invalidField(field, `${field} is required because no secret is stored.`);
+    return [name, current];
   });
-  return seal(keyring, placeOf('dns_credentials'), canonical(Object.fromEntries(merged)));
+  return seal(keyring, pathOf('dns_credentials'), canonical(Object.fromEntries(merged)));
 }
 
-/** Throws `secrets_unavailable` when no key opens them. */
+/** Decrypts the DNS credentials. Throws `secrets_unavailable` when no key can. */
 export function openDnsCredentials(keyring: Keyring, sealed: Sealed | null): DnsCredentials | null {
   if (sealed === null) return null;
-  return v.parse(DnsCredentials, JSON.parse(keyring.open(sealed.$sealed, placeOf('dns_credentials'))));
+  return v.parse(DnsCredentials, JSON.parse(keyring.open(sealed.$sealed, pathOf('dns_credentials'))));
 }
 
-/** Seals again what an older key sealed. What no key opens stays: the change may have nothing to do with it. */
-export function sealAgain<S extends Partial<Secrets>>(keyring: Keyring, settings: S): S {
-  const again = (place: string, value: Sealed): Sealed => {
+/**
+ * Encrypts secrets of older keys again. A secret that no key decrypts is left unchanged, because the change may not concern it.
+ */
+export function resealSecrets<S extends Partial<Secrets>>(keyring: Keyring, settings: S): S {
+  const again = (path: string, value: Sealed): Sealed => {
     const { $sealed } = value;
     if (!keyring.stale($sealed) || !keyring.key_ids.includes($sealed.split('.')[1] ?? '')) return value;
-    return { $sealed: keyring.seal(keyring.open($sealed, place), place) };
+    return { $sealed: keyring.seal(keyring.open($sealed, path), path) };
   };
   const renewed: { -readonly [K in keyof Secrets]?: Secrets[K] } = {};
   if (settings.introspection_client_secret) {
-    const place = placeOf('introspection_client_secret');
-    renewed.introspection_client_secret = again(place, settings.introspection_client_secret);
+    const path = pathOf('introspection_client_secret');
+    renewed.introspection_client_secret = again(path, settings.introspection_client_secret);
   }
-  if (settings.dns_credentials) renewed.dns_credentials = again(placeOf('dns_credentials'), settings.dns_credentials);
+  if (settings.dns_credentials) renewed.dns_credentials = again(pathOf('dns_credentials'), settings.dns_credentials);
   if (settings.oauth_clients) {
     renewed.oauth_clients = settings.oauth_clients.map((client) => ({
       ...client,
-      client_secret: again(clientPlace(client.client_id), client.client_secret),
+      client_secret: again(clientPath(client.client_id), client.client_secret),
     }));
   }
   return { ...settings, ...renewed };
 }
 
-function seal(keyring: Keyring, place: string, plain: string): Sealed;
-function seal(keyring: Keyring, place: string, plain: string | null): Sealed | null;
-function seal(keyring: Keyring, place: string, plain: string | null): Sealed | null {
-  return plain === null ? null : { $sealed: keyring.seal(plain, place) };
+function seal(keyring: Keyring, path: string, plain: string): Sealed;
+function seal(keyring: Keyring, path: string, plain: string | null): Sealed | null;
+function seal(keyring: Keyring, path: string, plain: string | null): Sealed | null {
+  return plain === null ? null : { $sealed: keyring.seal(plain, path) };
 }

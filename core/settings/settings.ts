@@ -11,11 +11,11 @@ import { DEFAULT_GATES } from '#core/contract/settings/deploy-gates.ts';
 import { eq } from 'drizzle-orm';
 import type { Variable, VariableDraft } from '#core/contract/settings/setting-values.ts';
 
-/** The part of the server configuration that a snapshot holds. */
+/** The part of the server configuration that snapshots contain. */
 export const readServerConfig = async (app: Platform, tx?: Db): Promise<FrozenServer> =>
   toFrozen((await readSettings(app, tx)).settings);
 
-/** Whether a field differs. A secret that was sent differs always: equality must not tell what is stored. */
+/** Whether a field differs. A newly sent secret always differs, so that the result does not reveal the stored one. */
 export const differs = (field: keyof Settings, before: Settings, after: Settings): boolean =>
   canonical(before[field]) !== canonical(after[field]);
 
@@ -23,7 +23,7 @@ type Secret = 'oauth_clients' | 'introspection_client_secret' | 'dns_credentials
 
 type Shown = Omit<ServerConfig, Secret | `${Secret}_set` | 'version' | 'updated_at' | 'warnings'>;
 
-/** The server configuration as it is stored: secrets are sealed, what was never set is its default. */
+/** The stored server configuration, with encrypted secrets. Settings that were never set have their defaults. */
 export interface Settings extends Readonly<Shown> {
   readonly oauth_clients: FrozenServer['oauth_clients'];
   readonly introspection_client_secret: Sealed | null;
@@ -31,7 +31,7 @@ export interface Settings extends Readonly<Shown> {
   readonly dns_credentials: Sealed | null;
 }
 
-/** The settings with the version that they have. */
+/** The settings with their version. */
 export interface StoredSettings {
   readonly settings: Settings;
   readonly version: number;
@@ -40,7 +40,7 @@ export interface StoredSettings {
 
 const DEFAULTS = v.getDefaults(v.object(plainSettings));
 
-/** Specification 2.6; in development nobody but this machine reaches a server that asks for no credentials. */
+/** In development, a server without authentication listens only on this machine. */
 export const defaultSettings = (env: Env): Settings => ({
   ...structuredClone(DEFAULTS),
   ...(env.SVC_ENV === 'dev' ? { host: '127.0.0.1' } : {}),
@@ -52,16 +52,16 @@ export const defaultSettings = (env: Env): Settings => ({
   global_variables: {},
 });
 
-/** The one row of the table. */
+/** Id of the only row of the table. */
 export const CONFIG_ROW = 1;
 
-/** The mode of every gate, also of those that a release brought after the settings were written. */
+/** Adds the default mode of gates that were introduced after the settings were stored. */
 export const withGates = (settings: Settings): Settings => ({
   ...settings,
   deploy_gates: { ...DEFAULT_GATES, ...settings.deploy_gates },
 });
 
-/** What is stored over the defaults. Nothing stored is version 1. */
+/** The stored settings merged with the defaults. Version 1 when nothing is stored. */
 export async function readSettings(app: Platform, tx: Db = app.store.db): Promise<StoredSettings> {
   const { server_config } = app.store.tables;
   const rows = await tx.select().from(server_config).where(eq(server_config.id, CONFIG_ROW));
@@ -72,7 +72,7 @@ export async function readSettings(app: Platform, tx: Db = app.store.db): Promis
 export const guardEnabled = (env: Env, settings: Settings): boolean =>
   env.SVC_PROMPT_GUARD_ENABLED && settings.prompt_guard_enabled;
 
-/** The part that a snapshot holds; everything else takes effect at once. */
+/** The part that a snapshot contains. All other settings take effect at once. */
 export function toFrozen(settings: Settings): FrozenServer {
   const { oauth_clients, introspection_client_secret, global_variables } = settings;
   return {
@@ -87,9 +87,9 @@ export function toFrozen(settings: Settings): FrozenServer {
 const pick = (
   settings: Settings,
   fields: object,
-  wanted: (value: unknown, name: string) => boolean = () => true,
+  isIncluded: (value: unknown, name: string) => boolean = () => true,
 ): Partial<Settings> =>
-  Object.fromEntries(Object.entries(settings).filter(([name, value]) => name in fields && wanted(value, name)));
+  Object.fromEntries(Object.entries(settings).filter(([name, value]) => name in fields && isIncluded(value, name)));
 
 const differsFromDefault = (value: unknown, name: string): boolean =>
   canonical(value) !== canonical((DEFAULTS as Readonly<Record<string, unknown>>)[name]);
@@ -97,7 +97,7 @@ const differsFromDefault = (value: unknown, name: string): boolean =>
 const plainVariables = (variables: Settings['global_variables']): FrozenServer['global_variables'] =>
   Object.fromEntries(Object.entries(variables).map(([name, { value }]) => [name, value]));
 
-/** Variables as they are stored and read back, in the order of their names. */
+/** Variables in their stored form, sorted by name. */
 export function toVariables(drafts: Readonly<Record<string, VariableDraft>>): Record<string, Variable> {
   const names = Object.keys(drafts).toSorted();
   return Object.fromEntries(names.map((name) => [name, toVariable(drafts[name] as VariableDraft)]));

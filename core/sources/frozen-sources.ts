@@ -11,7 +11,7 @@ export interface FrozenSources {
   close(): Promise<void>;
 }
 
-/** Sessions to connections as they are frozen: those of the stored one when nothing differs, else those that all who use it share. */
+/** Sessions to frozen connections. When the stored connection is equal, its sessions are used, otherwise a source that all users share. */
 export function createFrozenSources(app: WithSources): FrozenSources {
   const known = new Map<string, Promise<Source>>();
   const shared: SharedSource[] = [];

@@ -11,7 +11,7 @@ const DEPARTMENTS: readonly (readonly [name: string, head: string, monthly_budge
 const SUPPLIERS = ['Atlas Freight', 'Bright Print', 'Cable & Co', 'Delta Travel', 'Evergreen Office'];
 const ROWS = 180;
 
-/** Two spreadsheets with invented data, always the same, as CSV files in a folder of their own. */
+/** Writes two spreadsheets with sample data, always the same, as CSV files in a separate folder. */
 export function createSampleFiles(databases: string): void {
   const folder = join(databases, SAMPLE_FOLDER);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -26,7 +26,7 @@ function expense(n: number): string {
   return [day, department, SUPPLIERS[(n * 3) % SUPPLIERS.length], amount].join(',');
 }
 
-/** Renamed into its place, so that a half one is never read; a file that is there stays. */
+/** Writes a draft and renames it, so that no incomplete file is ever read. An existing file stays. */
 function write(folder: string, name: string, lines: readonly string[]): void {
   const file = join(folder, name);
   if (existsSync(file)) return;

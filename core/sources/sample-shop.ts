@@ -23,7 +23,7 @@ const STATUSES = ['open', 'shipped', 'shipped', 'shipped', 'cancelled'];
 
 export const SHOP_FILE = 'demo.sqlite';
 
-/** A small shop with invented data, always the same; written beside and renamed, so that a half one is never found. */
+/** Creates a small shop with sample data, always the same. Writes a draft and renames it, so that no incomplete file is ever opened. */
 export function createShop(folder: string): void {
   const file = join(folder, SHOP_FILE);
   if (existsSync(file)) return;

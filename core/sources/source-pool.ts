@@ -9,17 +9,17 @@ import { AppError } from '#core/errors.ts';
 
 export type ConnectionRow = Schema['connections']['$inferSelect'];
 
-/** The server's own sessions to connected databases: for tests, schema, preview and describing statements. */
+/** The sessions of the server to connected databases, for tests, schema, preview and describing statements. */
 export interface SourcePool {
-  /** One source per connection and version; an edited connection gets a new one and the old one closes. */
+  /** One source per connection and version. An edited connection gets a new one, and the old one is closed. */
   of(row: ConnectionRow): Promise<Source>;
-  /** Whether the database calls the account a superuser, asked once for each version; null: it did not answer. */
+  /** Whether the database account is a superuser, queried once per version; null when the database did not answer. */
   isSuperuser(row: ConnectionRow): Promise<boolean | null>;
-  /** A source that nobody shares; the caller closes it. */
+  /** A source that is not shared. The caller closes it. */
   open(settings: ConnectionSettings): Promise<Source>;
-  /** A source of other settings than the stored ones, the same for everyone who uses it at the same time. */
+  /** A source for other settings than the stored ones. All who use the same key at the same time share it. */
   share(key: string, settings: ConnectionSettings): SharedSource;
-  /** A file was changed here; several connections may have the same folder. */
+  /** Informs all sources that a file has changed, because several connections can have the same folder. */
   filesChanged(): Promise<void>;
   /** Closes the source of a deleted connection. */
   drop(id: string): void;
@@ -28,20 +28,19 @@ export interface SourcePool {
 
 export interface SharedSource {
   readonly source: Promise<Source>;
-  /** Once. The last one closes it. */
+  /** Call it once. The last release closes the source. */
   release(): Promise<void>;
 }
 
 interface PoolEntry {
   readonly version: number;
   readonly source: Promise<Source>;
-  superuser?: { readonly asked_at: number; readonly answer: Promise<boolean | null> };
+  superuser?: { readonly queried_at: number; readonly answer: Promise<boolean | null> };
 }
 
-/** The page of a deploy does not wait longer for a database, and asks one that did not answer again after a while. */
-const RIGHTS_TIMEOUT_MS = 1_500;
-
-const ASKED_AGAIN_MS = 60_000;
+/** Timeout of this query on the deploy page, and the time before a database that did not respond is queried again. */
+const SUPERUSER_TIMEOUT_MS = 1_500;
+const SUPERUSER_RETRY_MS = 60_000;
 
 export function createSourcePool(policy: DialPolicy, keyring: Keyring): SourcePool {
   const open = new Map<string, PoolEntry>();
@@ -50,15 +49,15 @@ export function createSourcePool(policy: DialPolicy, keyring: Keyring): SourcePo
     await entry?.source.then((source) => source.close()).catch(() => undefined);
   };
   const entryOf = (row: ConnectionRow): PoolEntry => {
-    const kept = open.get(row.id);
-    if (kept?.version === row.version) return kept;
-    void end(kept);
-    // A secret that does not open is the answer of this connection, not of whoever asks for several.
+    const current = open.get(row.id);
+    if (current?.version === row.version) return current;
+    void end(current);
+    // Async, so that a secret that cannot be decrypted rejects this source and does not throw in a caller that opens several.
     const source = (async () => openSource(toSettings(row, keyring), policy))();
     const entry = { version: row.version, source };
     open.set(row.id, entry);
     source.catch(() => {
-      // An edited connection may have another one by now.
+      // The connection may have been edited since, and have another source.
       if (open.get(row.id) === entry) open.delete(row.id);
     });
     return entry;
@@ -70,9 +69,9 @@ export function createSourcePool(policy: DialPolicy, keyring: Keyring): SourcePo
       const known = await entry.superuser?.answer;
       if (typeof known === 'boolean') return known;
       const now = performance.now();
-      if (entry.superuser !== undefined && now - entry.superuser.asked_at < ASKED_AGAIN_MS) return null;
-      const ask = async () => (await (await entry.source).test()).superuser;
-      entry.superuser = { asked_at: now, answer: withTimeout(ask(), RIGHTS_TIMEOUT_MS, () => null).catch(() => null) };
+      if (entry.superuser !== undefined && now - entry.superuser.queried_at < SUPERUSER_RETRY_MS) return null;
+      const query = async () => (await (await entry.source).test()).superuser;
+      entry.superuser = { queried_at: now, answer: withTimeout(query(), SUPERUSER_TIMEOUT_MS, () => null).catch(() => null) };
       return entry.superuser.answer;
     },
     open: (settings) => openSource(settings, policy),
@@ -105,24 +104,24 @@ export function createSourcePool(policy: DialPolicy, keyring: Keyring): SourcePo
   };
 }
 
-/** The same pool with something between each of its sources and whoever asks it. */
+/** A pool whose sources are wrapped. Each source is wrapped once. */
 export function mapSources(pool: SourcePool, wrap: (source: Source, row: ConnectionRow) => Source): SourcePool {
   const wrapped = new WeakMap<Source, Source>();
   return {
     ...pool,
     async of(row) {
       const source = await pool.of(row);
-      const made = wrapped.get(source) ?? wrap(source, row);
-      wrapped.set(source, made);
-      return made;
+      const wrapper = wrapped.get(source) ?? wrap(source, row);
+      wrapped.set(source, wrapper);
+      return wrapper;
     },
   };
 }
 
-/** Where a secret of a connection belongs: the associated data of its ciphertext. */
-export const secretPlace = (connection_id: string, field: string): string => `connection/${connection_id}/${field}`;
+/** Path of a secret of a connection, which is the associated data of its ciphertext. */
+export const secretPath = (connection_id: string, field: string): string => `connection/${connection_id}/${field}`;
 
-/** Why a stored connection cannot be opened although its key should be there, or null. */
+/** The `secrets_unavailable` error of a stored connection whose secrets cannot be decrypted, or null. */
 export function unreadableSecret(row: ConnectionRow, keyring: Keyring): AppError | null {
   try {
     toSettings(row, keyring);

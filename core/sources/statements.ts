@@ -8,7 +8,7 @@ import { leavesOf, sourceOffset, type Variant, variants, wholeVariant } from '#c
 import type { SqlDialect } from '#core/lib/sql/dialect.ts';
 import { type Reads, readsIn, readsOf, withReads } from '#core/lib/sql/reads.ts';
 import type { Statement } from '#core/lib/sql/statement.ts';
-import { AppError, type ErrorCode, type FieldError, refuseFields } from '#core/errors.ts';
+import { AppError, type ErrorCode, refuseFields } from '#core/errors.ts';
 import { unknownMasks } from '#core/query/masks.ts';
 import type { DescribedText, Description, Source } from '#core/engines/shared/source.ts';
 import type { StopSignal } from '#core/engines/shared/stop.ts';
@@ -23,44 +23,49 @@ import {
 import { freezeConnection } from '#snapshots/freeze/entities.ts';
 import type { ConnectionRow } from './source-pool.ts';
 
-/** Faults of the way to a database, not of the statement: a warning when something is saved or deployed. */
+/** Errors of reaching a database, not of the statement. Saving and deploying turn them into warnings. */
 const UNREACHABLE: readonly ErrorCode[] = ['database_unreachable', 'private_network_blocked', 'timeout', 'unavailable'];
 export const DESCRIBE_TIMEOUT_MS = 5_000;
 
 export const isUnreachable = (error: unknown): error is AppError => error instanceof AppError && UNREACHABLE.includes(error.code);
 
-/** A record whose statement was described before. */
+/** A record whose statement was described earlier. */
 export interface Described {
   readonly id: string;
   readonly connection_id: string;
 }
 
 /**
- * Compiles a definition and asks its database to prepare every form of it. A database that is down is a warning; what it said
- * of the same statement before is kept. @param earlier the record that is changed or copied.
+ * Compiles a definition, and has its database prepare every form of its statement. An unreachable database gives a warning, and the
+ * earlier description of the same statement is used. A definition that is saved disabled may have a statement that its database
+ * refuses, which is a warning too. @param earlier the record that is changed or copied.
  */
 export async function prepareDefinition(
   app: WithSources,
   connection: ConnectionRow,
-  definition: QueryDefinition,
+  definition: QueryDefinition & { readonly enabled?: boolean },
   earlier: Described | null,
 ): Promise<Compiled> {
   const dialect = await grammarOf(app, connection, earlier);
   const compiled = await compileQuery(definition, connection.db_type, dialect).catch(namingField('sql_query'));
   if (compiled.classification.passthrough || compiled.classification.forbidden) return compiled;
-  const described = await describeForms(app, connection, compiled, definition.sql_query).catch(namingField('sql_query'));
+  const described = await describeForms(app, connection, compiled, definition.sql_query).catch((error: unknown) =>
+    definition.enabled === false && isRefusal(error) ? error : namingField('sql_query')(error),
+  );
   if (!(described instanceof AppError)) {
     const traced = await traceColumns(app, connection, compiled, definition, described);
-    refuseFaults(unknownMasks(definition.masks ?? [], described.columns.length === 0 ? null : traced.columns));
+    refuseFields(unknownMasks(definition.masks ?? [], described.columns.length === 0 ? null : traced.columns));
     return describeCompiled(compiled, definition, traced);
   }
-  const warned = { ...compiled, warnings: [...compiled.warnings, `${UNCHECKED}: ${described.detail}`] };
+  const what = isRefusal(described) ? REFUSED : UNCHECKED;
+  const warned = { ...compiled, warnings: [...compiled.warnings, `${what}: ${described.detail}`] };
+  if (isRefusal(described)) return warned;
   const known = earlier?.connection_id === connection.id ? (await readCompiled(app, [earlier.id])).get(earlier.id) : undefined;
   if (known === undefined || known.columns === null || !isSameStatement(known, compiled)) return warned;
   return describeCompiled(warned, definition, { columns: known.columns, reads: readsIn(known.statement) });
 }
 
-/** The grammar of a database as its settings make it now; when it is down, the one in which it was read before. */
+/** The SQL grammar that the settings of a database select. When it is unreachable, the one of the stored statement. */
 export async function grammarOf(
   app: WithSources,
   connection: ConnectionRow,
@@ -69,8 +74,8 @@ export async function grammarOf(
   const { dialect, dialects } = engineOf(connection.db_type);
   if (dialects === undefined) return dialect;
   try {
-    const source = await answerWithin(app.sources.of(connection), DESCRIBE_TIMEOUT_MS);
-    return dialectNamed(await answerWithin(source.grammar?.() ?? Promise.resolve(dialect.name), DESCRIBE_TIMEOUT_MS));
+    const source = await withinTimeout(app.sources.of(connection), DESCRIBE_TIMEOUT_MS);
+    return dialectNamed(await withinTimeout(source.grammar?.() ?? Promise.resolve(dialect.name), DESCRIBE_TIMEOUT_MS));
   } catch (error) {
     if (!isUnreachable(error)) throw error;
     const known = earlier === null ? undefined : (await readCompiled(app, [earlier.id])).get(earlier.id);
@@ -78,7 +83,7 @@ export async function grammarOf(
   }
 }
 
-/** A masked column is masked under every name that the statement gives it, where the database can tell. */
+/** Adds the origin of each column, where the database knows it, so that a column is masked under every name in the statement. */
 async function traceColumns(
   app: WithSources,
   connection: ConnectionRow,
@@ -89,29 +94,32 @@ async function traceColumns(
   if (masks.length === 0) return described;
   const source = await app.sources.of(connection);
   const form = wholeVariant(statement, dialectNamed(statement.dialect));
-  const origins = await answerWithin(source.origins?.(form) ?? Promise.resolve([]), DESCRIBE_TIMEOUT_MS);
+  const origins = await withinTimeout(source.origins?.(form) ?? Promise.resolve([]), DESCRIBE_TIMEOUT_MS);
   const columns = described.columns.map((column, n) => ({ ...column, origin: origins[n] ?? null }));
   return { ...described, columns };
-}
-
-function refuseFaults(errors: FieldError[]): void {
-  refuseFields(errors);
 }
 
 const isSameStatement = (one: Compiled, other: Compiled): boolean =>
   canonical(withReads(one.statement)) === canonical(withReads(other.statement));
 
 const UNCHECKED = 'The statement was not checked';
+const REFUSED = 'The database refuses the statement';
 
-/** Without the warning that it was not checked: now it was. */
+const isRefusal = (error: unknown): error is AppError => error instanceof AppError && error.code === 'sql_error';
+
+/** Whether it was saved disabled, because its database refuses the statement. */
+export const isRefused = ({ warnings }: Pick<Compiled, 'warnings'>): boolean =>
+  warnings.some((warning) => warning.startsWith(REFUSED));
+
+/** Removes the warning that the statement was not checked, or was refused. */
 export function withoutUnchecked<C extends Compiled>(compiled: C): C {
-  const warnings = compiled.warnings.filter((warning) => !warning.startsWith(UNCHECKED));
+  const warnings = compiled.warnings.filter((warning) => !warning.startsWith(UNCHECKED) && !warning.startsWith(REFUSED));
   return warnings.length === compiled.warnings.length ? compiled : { ...compiled, warnings };
 }
 
 /**
- * @returns what the database says of every form of the statement, or why it could not be asked.
- * Rejects with the database's own message when it refuses the statement.
+ * Has the database describe every form of a statement. Rejects with the error of the database when it refuses the statement.
+ * @returns the description, or why the database is unreachable.
  */
 export function describeForms(
   app: WithSources,
@@ -119,10 +127,10 @@ export function describeForms(
   { statement }: Pick<Compiled, 'statement'>,
   sql: string,
 ): Promise<DescribedStatement | AppError> {
-  return readForms(statement, sql, (forms) => askDatabase(app, connection, forms));
+  return readForms(statement, sql, (forms) => describeWith(app, connection, forms));
 }
 
-/** The same of a source that is open. Rejects when the database could not be asked. */
+/** Like `describeForms`, with an open source. Rejects when the database is unreachable. */
 export async function describeNow(
   source: Source,
   statement: Statement,
@@ -134,31 +142,33 @@ export async function describeNow(
   return described;
 }
 
-/** Rounds until all forms of a statement read its parameters alike. */
-const MOST_ROUNDS = 3;
+/** Rounds of describing until all forms of a statement read its parameters as the same types. */
+const MAX_ROUNDS = 3;
 
 async function readForms(
   statement: Statement,
   sql: string,
-  ask: (forms: readonly Variant[]) => Promise<(Description | AppError)[] | AppError>,
+  describe: (forms: readonly Variant[]) => Promise<(Description | AppError)[] | AppError>,
 ): Promise<DescribedStatement | AppError> {
   const dialect = dialectNamed(statement.dialect);
-  let asked = withReads(statement);
-  for (let round = 0; round < MOST_ROUNDS; round++) {
-    const forms = variants(asked, dialect);
-    const described = await ask(forms);
+  let typed = withReads(statement);
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const forms = variants(typed, dialect);
+    const described = await describe(forms);
     if (described instanceof AppError) return described;
     const reads: Reads[] = [];
     for (const [n, form] of described.entries()) {
       if (form instanceof AppError) throw pointAt(form, sql, statement, forms[n]);
-      reads.push(readsOf(asked, forms[n]!, form.reads ?? []));
+      reads.push(readsOf(typed, forms[n]!, form.reads ?? []));
     }
     const [whole] = described;
     if (whole === undefined || whole instanceof AppError) throw new AppError('internal', 'The statement has no form.');
-    const all = (reads[0] ?? []).map((first, leaf) => first?.as ?? reads.find((own) => own[leaf]?.as !== undefined)?.[leaf]?.as);
-    const isAlike = (own: Reads): boolean => own.every((read, leaf) => read === undefined || read.as === all[leaf]);
-    if (reads.every(isAlike)) return { columns: whole.columns, reads: reads[0] ?? [] };
-    asked = withReads(
+    const all = (reads[0] ?? []).map(
+      (first, leaf) => first?.as ?? reads.find((of_form) => of_form[leaf]?.as !== undefined)?.[leaf]?.as,
+    );
+    const isEqual = (of_form: Reads): boolean => of_form.every((read, leaf) => read === undefined || read.as === all[leaf]);
+    if (reads.every(isEqual)) return { columns: whole.columns, reads: reads[0] ?? [] };
+    typed = withReads(
       statement,
       all.map((as) => (as === undefined ? undefined : { as })),
     );
@@ -170,13 +180,13 @@ async function readForms(
   );
 }
 
-/** A database's complaint about a form of a statement, with the place in the text that its author wrote. */
-export function pointAt(error: AppError, sql: string, statement: Statement, form: Variant | undefined): AppError {
+/** Adds to an error about a form of a statement its line and column in the SQL that the author wrote. */
+function pointAt(error: AppError, sql: string, statement: Statement, form: Variant | undefined): AppError {
   if (error.position === undefined || form === undefined) return error;
   const position = sourceOffset(sql, statement, dialectNamed(statement.dialect), form, error.position);
   const before = sql.slice(0, position).split('\n');
-  const place = `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;
-  return new AppError(error.code, `${error.detail.replace(/\.$/, '')} (${place}).`, {
+  const at = `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;
+  return new AppError(error.code, `${error.detail.replace(/\.$/, '')} (${at}).`, {
     cause: error.cause,
     errors: error.errors,
     position,
@@ -184,8 +194,8 @@ export function pointAt(error: AppError, sql: string, statement: Statement, form
 }
 
 /**
- * What a database says now of many statements whole: their optional blocks kept, which name everything that their other forms
- * do. A refusal stands in the place of its statement; the reason comes instead of everything when it could not be asked.
+ * Has a database describe many statements in their longest form, with all optional blocks, which names everything that the other
+ * forms do. @returns for each its description or error, or one error when the database is unreachable.
  */
 export async function describeWhole(
   app: WithSources,
@@ -193,18 +203,18 @@ export async function describeWhole(
   compiled: readonly Pick<Compiled, 'statement'>[],
 ): Promise<(DescribedStatement | AppError)[] | AppError> {
   const forms = compiled.map(({ statement }) => wholeVariant(statement, dialectNamed(statement.dialect)));
-  const described = await askDatabase(app, connection, forms);
+  const described = await describeWith(app, connection, forms);
   if (described instanceof AppError) return described;
   return described.map((one, n) =>
     one instanceof AppError ? one : { columns: one.columns, reads: readsOf(compiled[n]!.statement, forms[n]!, one.reads ?? []) },
   );
 }
 
-/** Names the database of a connection and its schema as it is now; null where the engine cannot tell, or the database is away. */
+/** Identifies the database of a connection and its present schema; null when the engine cannot, or the database is unreachable. */
 export async function schemaMark(app: WithSources, connection: ConnectionRow): Promise<string | null> {
   try {
-    const source = await answerWithin(app.sources.of(connection), DESCRIBE_TIMEOUT_MS);
-    const mark = await answerWithin(source.schemaMark?.() ?? Promise.resolve(null), DESCRIBE_TIMEOUT_MS);
+    const source = await withinTimeout(app.sources.of(connection), DESCRIBE_TIMEOUT_MS);
+    const mark = await withinTimeout(source.schemaMark?.() ?? Promise.resolve(null), DESCRIBE_TIMEOUT_MS);
     return mark === null ? null : `${freezeConnection(connection).pool_key} ${mark}`;
   } catch (error) {
     if (error instanceof AppError) return null;
@@ -212,15 +222,15 @@ export async function schemaMark(app: WithSources, connection: ConnectionRow): P
   }
 }
 
-async function askDatabase(
+async function describeWith(
   app: WithSources,
   connection: ConnectionRow,
   statements: readonly DescribedText[],
 ): Promise<(Description | AppError)[] | AppError> {
   if (statements.length === 0) return [];
   try {
-    const asked = app.sources.of(connection).then((source) => describeTexts(source, statements));
-    const described = await answerWithin(asked, DESCRIBE_TIMEOUT_MS);
+    const pending = app.sources.of(connection).then((source) => describeTexts(source, statements));
+    const described = await withinTimeout(pending, DESCRIBE_TIMEOUT_MS);
     const unreachable = described.find((one) => one instanceof AppError && UNREACHABLE.includes(one.code));
     return unreachable instanceof AppError ? unreachable : described;
   } catch (error) {
@@ -244,13 +254,13 @@ function asAppError(error: unknown): AppError {
 }
 
 /** Throws `timeout` when the database does not answer in time. */
-export function answerWithin<T>(work: Promise<T>, timeout_ms: number): Promise<T> {
+export function withinTimeout<T>(work: Promise<T>, timeout_ms: number): Promise<T> {
   return withTimeout(work, timeout_ms, () => {
     throw new AppError('timeout', `The database did not answer within ${timeout_ms / 1_000} seconds.`);
   });
 }
 
-/** Keeps a newer artifact in the place of the one it was made from; one that was written meanwhile stays. */
+/** Replaces an artifact by a newer one, unless another one was stored since it was read. */
 export async function replaceCompiled(
   app: Platform,
   tx: Db,
@@ -267,7 +277,7 @@ export async function replaceCompiled(
     .where(and(eq(table.entity_id, entity_id), eq(table.digest, digest)));
 }
 
-/** Keeps artifacts beside their entities. */
+/** Stores the artifacts of entities. */
 export async function storeCompiled(
   app: Platform,
   tx: Db,
@@ -282,7 +292,7 @@ export async function storeCompiled(
   await tx.insert(table).values(rows).onConflictDoUpdate({ target: table.entity_id, set });
 }
 
-/** A fault that names no field belongs to this one. */
+/** Runs work. An error without a field is reported at this one. */
 export function atField<T>(field: string, work: () => T): T {
   try {
     return work();

@@ -2,23 +2,22 @@ import { type Column as TableColumn, SQL, sql, type SQLChunk, StringChunk } from
 import type { Store } from './store.ts';
 
 /**
- * Cells of one column. Integers are from 0 to 2⁵³; thousandths are numbers from 0 to 10¹² of which three digits after the point
- * are kept; reals are 0 or more, and SQLite keeps fifteen digits of them (https://www.sqlite.org/floatingpoint.html); a time is
- * given in ms since 1970 and becomes text of ISO 8601.
+ * Cells of one column. Integers are from 0 to 2⁵³. Thousandths are from 0 to 10¹², with three decimal places. Reals are 0 or more, and
+ * SQLite stores fifteen digits of them (https://www.sqlite.org/floatingpoint.html). A time is in ms since 1970 and becomes ISO 8601 text.
  */
 export type Column =
   | { readonly type: 'integer' | 'thousandths' | 'real' | 'time'; readonly cells: readonly number[] }
   | { readonly type: 'text'; readonly cells: readonly (string | null)[] };
 export type Columns = Readonly<Record<string, Column>>;
 
-/** Lists that rows point into: what many rows have in common is given once. */
+/** Lists of values that many rows share, so that each value is sent once. */
 export interface Shared {
-  /** The place, from 0, of each row in these lists. */
+  /** The index of each row in these lists. */
   readonly places: readonly number[];
   readonly columns: Columns;
 }
 
-/** Of a time that is stored and the one that an insertion met it with: the later one. */
+/** The later of the stored time and the time of the row that conflicts with it. */
 export const laterOf = (stored: TableColumn): SQL => {
   const given = sql`excluded.${sql.identifier(stored.name)}`;
   return sql`case when ${given} > ${stored} then ${given} else ${stored} end`;
@@ -27,17 +26,17 @@ export const laterOf = (stored: TableColumn): SQL => {
 const NOTHING_SHARED: Shared = { places: [], columns: {} };
 
 /**
- * Rows for one statement as a table of its `with recursive` clause: each column is one bound value, however many rows there are.
- * A bound value for every cell, or JSON that the database takes apart, costs several times what storing the rows does.
- * There is at least one row; the table's column `place` counts from 0.
+ * Rows for one statement, as a table of its `with recursive` clause: each column is one bound value, whatever the number of rows.
+ * Binding each cell, or JSON that the database parses, takes several times as long as storing the rows.
+ * There must be at least one row. Rows are numbered from 0.
  */
-export function rowsOf(dialect: Store['dialect'], name: string, own: Columns, shared = NOTHING_SHARED): SQL {
+export function rowsOf(dialect: Store['dialect'], name: string, columns: Columns, shared = NOTHING_SHARED): SQL {
   const chunks: SQLChunk[] = [];
   const write = (text: string) => void chunks.push(new StringChunk(text));
   const bind = (value: unknown) => void chunks.push(sql.param(value));
-  const names = [...Object.keys(own), ...Object.keys(shared.columns)];
-  const count = Object.values(own)[0]?.cells.length ?? 0;
-  const rows = { name, names, own: Object.values(own), shared, count };
+  const names = [...Object.keys(columns), ...Object.keys(shared.columns)];
+  const count = Object.values(columns)[0]?.cells.length ?? 0;
+  const rows = { name, names, columns: Object.values(columns), shared, count };
   if (dialect === 'sqlite') writeBlobs(rows, write, bind);
   else writeArrays(rows, write, bind);
   return new SQL(chunks);
@@ -46,28 +45,28 @@ export function rowsOf(dialect: Store['dialect'], name: string, own: Columns, sh
 interface Rows {
   readonly name: string;
   readonly names: readonly string[];
-  readonly own: readonly Column[];
+  readonly columns: readonly Column[];
   readonly shared: Shared;
   readonly count: number;
 }
 type Write = (text: string) => void;
 type Bind = (value: unknown) => void;
 
-function writeArrays({ name, names, own, shared }: Rows, write: Write, bind: Bind): void {
+function writeArrays({ name, names, columns, shared }: Rows, write: Write, bind: Bind): void {
   write(`${name}(place, ${names.join(', ')}) as (select n - 1`);
-  for (const index of own.keys()) write(`, c${index}`);
+  for (const index of columns.keys()) write(`, c${index}`);
   for (const column of Object.values(shared.columns)) {
     write(', (');
     writeArray(column, write, bind);
     write(')[shared + 1]');
   }
   write(' from unnest(');
-  for (const column of own) {
+  for (const column of columns) {
     writeArray(column, write, bind);
     write(', ');
   }
   writeArray({ type: 'integer', cells: shared.places }, write, bind);
-  write(`) with ordinality as given(${[...own.keys()].map((index) => `c${index}, `).join('')}shared, n))`);
+  write(`) with ordinality as given(${[...columns.keys()].map((index) => `c${index}, `).join('')}shared, n))`);
 }
 
 const ARRAYS = {
@@ -88,11 +87,11 @@ function membersOf({ type, cells }: Column): readonly (string | number)[] {
   return type === 'time' ? cells.map((ms) => new Date(ms).toISOString()) : cells;
 }
 
-/** A member of an array literal of PostgreSQL. */
+/** An element of an array literal of PostgreSQL. */
 const quoted = (text: string): string => `"${text.replaceAll(/["\\]/g, String.raw`\$&`)}"`;
 
-/** Columns stand in blobs, whose parts SQLite reaches in one step: in text it would count characters from the beginning. */
-function writeBlobs({ name, names, own, shared, count }: Rows, write: Write, bind: Bind): void {
+/** Columns are blobs, because SQLite finds a part of a blob in one step. In a text it would count characters from the start. */
+function writeBlobs({ name, names, columns, shared, count }: Rows, write: Write, bind: Bind): void {
   const writeShared = (at: string) => {
     if (shared.places.length === 0) write('0');
     else writePart(digitsOf(shared.places), 'integer', at, write, bind);
@@ -102,7 +101,7 @@ function writeBlobs({ name, names, own, shared, count }: Rows, write: Write, bin
   write(' union all select place + 1, ');
   writeShared('(place + 1)');
   write(` from ${name}_places where place < ${count - 1}), ${name}(place, ${names.join(', ')}) as (select place`);
-  for (const column of own) {
+  for (const column of columns) {
     write(', ');
     writeCell(column, 'place', write, bind);
   }
@@ -128,7 +127,7 @@ function writeCell(column: Column, at: string, write: Write, bind: Bind): void {
   }
 }
 
-/** Below this share of texts among nulls, a look at one byte tells most rows that there is none. */
+/** Below this share of non-null texts, checking one byte first is faster, because most rows are null. */
 const SPARSE = 0.1;
 const isSparse = (cells: readonly (string | null)[]): boolean => {
   let texts = 0;
@@ -144,7 +143,7 @@ function writeSparse(cells: readonly (string | null)[], at: string, write: Write
   write(' end');
 }
 
-/** Texts of any length: where each begins, and its size in bytes. One that begins nowhere is null. */
+/** Texts of any length: the start and the size in bytes of each. A text without a start is null. */
 function writeTexts(cells: readonly (string | null)[], at: string, write: Write, bind: Bind): void {
   const sizes = cells.map((cell) => (cell === null ? 0 : Buffer.byteLength(cell)));
   const starts: number[] = [];
@@ -154,7 +153,7 @@ function writeTexts(cells: readonly (string | null)[], at: string, write: Write,
     next += size;
   }
   write('cast(substr(');
-  // Not even one byte would be null.
+  // An empty blob would be null.
   bind(Buffer.from(`${cells.join('')} `));
   write(', nullif(');
   writePart(digitsOf(starts), 'integer', at, write, bind);
@@ -163,7 +162,7 @@ function writeTexts(cells: readonly (string | null)[], at: string, write: Write,
   write(') as text)');
 }
 
-/** Cells of one width, one after the other. */
+/** Cells of the same width, one after the other. */
 interface Cells {
   readonly width: number;
   readonly bytes: Buffer;
@@ -190,7 +189,9 @@ function digitsOf(cells: readonly number[]): Cells {
   return { width, bytes };
 }
 
-/** With zeros before it. Above 2³¹ the parts of a number are written one by one, which keeps the others whole numbers to the machine. */
+/**
+ * With leading zeros. Numbers above 2³¹ are written in parts, so that the arithmetic stays on 32-bit integers, which is faster.
+ */
 function writeDigits(bytes: Buffer, end: number, width: number, value: number): void {
   if (width > 9) {
     const high = Math.floor(value / 1e9);
@@ -213,7 +214,7 @@ function padded(cells: readonly string[]): Cells {
 const TIME_WIDTH = '2026-01-01T00:00:00.000Z'.length;
 const UNTIL_MS = '2026-01-01T00:00:00.'.length;
 
-/** Most times are of the same second as the one before. */
+/** Most times are in the same second as the previous one. */
 function timesIn(times: readonly number[]): Cells {
   const bytes = Buffer.allocUnsafe(times.length * TIME_WIDTH);
   let second = Number.NaN;

@@ -14,6 +14,6 @@ export type EntityValues = Readonly<Record<string, unknown>>;
 
 export type RowOf<K extends EntityKind> = Schema[Plural<K>]['$inferSelect'];
 
-/** The table of a noun. All have the common columns; which others there are, who asks for one has to know. */
+/** The table of a noun. The type has the common columns. A caller that reads other columns must know that they exist. */
 export const entityTable = ({ tables }: Pick<Store, 'tables'>, kind: EntityKind): Schema['tools'] =>
-  tables[ENTITIES[kind].plural] as unknown as Schema['tools'];
+  tables[ENTITIES[kind].plural] as Schema['tools'];

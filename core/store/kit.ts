@@ -13,8 +13,8 @@ import {
 import { customType, index, integer, real, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 
 /**
- * One schema, two dialects. Field names are those of the wire; times are ISO 8601 text in UTC (they sort as text); JSON is text
- * in both, so that what was written is what is read, key order included.
+ * One schema for two dialects. Field names are those of the API. Times are ISO 8601 text in UTC, which sorts correctly. JSON is
+ * text in both, so that it is read exactly as written, including the order of keys.
  */
 const JSON_TEXT = {
   dataType: () => 'text',
@@ -24,9 +24,9 @@ const JSON_TEXT = {
 const sqliteJson = customType<{ data: unknown; driverData: string }>(JSON_TEXT);
 const pgJson = pgCustom<{ data: unknown; driverData: string }>(JSON_TEXT);
 
-/** Before the base64 of a text that was compressed with Zstandard (RFC 8878). */
+/** Prefix of a text that was compressed with Zstandard (RFC 8878), in base64. */
 const PACKED = 'zstd:';
-/** Shorter ones are stored as they are. */
+/** Shorter texts are not compressed. */
 const PACKED_FROM = 1_000;
 
 const pack = (text: string): string =>
@@ -45,26 +45,26 @@ const PACKING = {
 const sqlitePacked = customType<{ data: string; driverData: string }>(PACKING);
 const pgPacked = pgCustom<{ data: string; driverData: string }>(PACKING);
 
-/** What tables are made of, in the embedded dialect; its types stand for both. */
+/** The building blocks of tables in the embedded dialect. Its types are used for both. */
 export const sqliteKit = {
   table: sqliteTable,
   text: () => text(),
-  /** A text that may be megabytes; SQL cannot look into it. */
+  /** For texts of up to megabytes. SQL cannot search them. */
   long: () => sqlitePacked(),
   int: () => integer(),
-  /** A key that the database counts up. */
+  /** A key that the database increments. */
   counter: () => integer(),
-  /** The same of rows that are not kept for long: integer columns name them, so it starts again before those are full. */
+  /** A counter for short-lived rows. Integer columns refer to it, so it restarts before it exceeds their range. */
   cyclicCounter: () => integer(),
   real: () => real(),
   bool: () => integer({ mode: 'boolean' }),
-  /** False in rows that are older than the column. */
+  /** False in rows that existed before the column. */
   flag: () =>
     integer({ mode: 'boolean' })
       .notNull()
       .default(sql`false`),
   json: <T>() => sqliteJson().$type<T>(),
-  /** A list in JSON, empty in rows that are older than the column. */
+  /** A list in JSON. Empty in rows that existed before the column. */
   list: <T>() =>
     sqliteJson()
       .$type<T>()
@@ -98,7 +98,7 @@ export const pgKit = {
   index: (name: string) => pgIndex(name),
 } as unknown as Kit;
 
-/** Of every record that has a version. */
+/** Columns of every record with a version. */
 export const recordColumns = (k: Kit) => ({
   id: k.text().primaryKey(),
   name: k.text().notNull(),

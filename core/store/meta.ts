@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm';
 import type { Db, Store } from './store.ts';
 
-/** A text that the servers of an installation share, by its key; null: nobody wrote it yet. */
+/** Reads a text that the servers of an installation share, by its key. Null when it was never written. */
 export async function readMeta({ tables: { meta } }: Pick<Store, 'tables'>, db: Db, key: string): Promise<string | null> {
   const [row] = await db.select().from(meta).where(eq(meta.key, key));
   return row?.value ?? null;

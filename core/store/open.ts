@@ -1,35 +1,32 @@
 import type { Env } from '#core/process/env.ts';
-import type { Log } from '#core/process/log.ts';
-import { upgradeSnapshots } from './upgrade.ts';
 import type { Store, Db } from './store.ts';
-import { type MigrationState, migrate, migrationState } from './migrate.ts';
+import { type MigrationState, migrate, migrationsOf, migrationState } from './migrate.ts';
 import { createClient } from '@libsql/client';
 import { drizzle as drizzleLibsql } from 'drizzle-orm/libsql';
-import { keepPrivate } from './private-file.ts';
 import { sqliteSchema, pgSchema } from './schema.ts';
 import { drizzle as drizzlePg } from 'drizzle-orm/postgres-js';
-import { LOCKS } from './locks.ts';
-import { withReconnect, openPostgresClient, toAnswer } from './postgres-client.ts';
+import { LOCKS } from './journal.ts';
+import { withTimeouts, openPostgresClient } from './postgres-client.ts';
+import { inTurn } from './turns.ts';
 import { sql as query } from 'drizzle-orm';
-import { withTimeout } from '#core/lib/with-timeout.ts';
-import type { Sql } from 'postgres';
 import { AppError } from '#core/errors.ts';
+import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
 
 const BUSY_TIMEOUT_MS = 5_000;
 
-/** What was asked has been answered by then; only lost connections are waited for. */
+/** All statements have completed by then, so closing only waits for lost connections. */
 const CLOSE_SECONDS = 2;
 
-/** Where the metadata database is: what the environment says, or a file in the data folder. */
+/** The URL of the metadata database: from the environment, or a file in the data folder. */
 export const databaseUrl = (env: Pick<Env, 'SVC_DATABASE_URL' | 'SVC_DATA_DIR'>): string =>
   env.SVC_DATABASE_URL ?? `file:${env.SVC_DATA_DIR}/sluice.sqlite`;
 
-/** @param url `postgres://…` or `file:<path>`; migrations run under a lock before it answers. @param log is told of long ones. */
-export async function openStore(url: string, log: Pick<Log, 'info'> | null = null): Promise<Store> {
+/** @param url `postgres://…` or `file:<path>`; pending migrations run under a lock before it resolves. */
+export async function openStore(url: string): Promise<Store> {
   const { store, migrateAll } = await openAnyStore(url);
   try {
     await migrateAll();
-    await upgradeSnapshots(store, log);
     return store;
   } catch (error) {
     await store.close().catch(() => undefined);
@@ -37,7 +34,7 @@ export async function openStore(url: string, log: Pick<Log, 'info'> | null = nul
   }
 }
 
-/** Opens a database as its server left it: nothing is migrated. */
+/** Opens a database without migrating it. */
 export async function openStoreAsIs(url: string): Promise<{ readonly store: Store; readonly migrations: MigrationState }> {
   const { store, readState } = await openAnyStore(url);
   try {
@@ -50,7 +47,7 @@ export async function openStoreAsIs(url: string): Promise<{ readonly store: Stor
 
 interface Opened {
   readonly store: Store;
-  /** Under a lock. */
+  /** Runs under a lock. */
   readonly migrateAll: () => Promise<void>;
   readonly readState: () => Promise<MigrationState>;
 }
@@ -67,12 +64,12 @@ async function openEmbeddedStore(url: string): Promise<Opened> {
   const lock = createLock();
   const db = drizzleLibsql(client);
   const transaction = async <T>(work: (tx: Db) => Promise<T>): Promise<T> =>
-    lock(() => db.transaction((tx) => work(tx as unknown as Db), { behavior: 'immediate' }));
+    lock(() => db.transaction((tx) => work(toDb(tx)), { behavior: 'immediate' }));
   const migrateAll = () =>
     lock(async () => {
       const tx = await client.transaction('write');
       try {
-        await migrate('sqlite', async (text) => (await tx.execute(text)).rows);
+        await migrate(async (text) => (await tx.execute(text)).rows, migrationsOf('sqlite'));
         await tx.commit();
       } finally {
         tx.close();
@@ -85,8 +82,8 @@ async function openEmbeddedStore(url: string): Promise<Opened> {
     write: (work) => translate(() => transaction(work)),
     exclusive: (work) => work(),
     isTaken: async () => false,
-    // Writers of this process wait their turn, so what is read belongs together; no lock is taken in the file.
-    read: (work) => lock(() => work(db as unknown as Db)),
+    // Writers of this process wait their turn, so the reads are consistent without a lock in the file.
+    read: (work) => lock(() => work(toDb(db))),
     close: async () => {
       await lock(async () => client.close());
     },
@@ -95,16 +92,19 @@ async function openEmbeddedStore(url: string): Promise<Opened> {
   return { store, migrateAll, readState };
 }
 
+/** The two drivers and their transactions differ in types, and not in what is used of them. */
+const toDb = (handle: unknown): Db => handle as Db;
+
 function openPostgresStore(url: string): Opened {
   const sql = openPostgresClient(url);
-  const db = drizzlePg(withReconnect(sql));
-  const view = drizzlePg(withReconnect(sql, 'isolation level repeatable read read only'));
+  const db = drizzlePg(withTimeouts(sql));
+  const view = drizzlePg(withTimeouts(sql, 'isolation level repeatable read read only'));
   const migrateAll = async () => {
     const patient = openPostgresClient(url, true);
     try {
       await patient.begin(async (tx) => {
         await tx`select pg_advisory_xact_lock(${LOCKS.migration})`;
-        await migrate('pg', async (text) => await tx.unsafe(text));
+        await migrate(async (text) => await tx.unsafe(text), migrationsOf('pg'));
       });
     } finally {
       await patient.end({ timeout: 1 });
@@ -113,57 +113,22 @@ function openPostgresStore(url: string): Opened {
   const store: Store = {
     dialect: 'postgresql',
     tables: pgSchema,
-    db: db as unknown as Db,
-    write: (work) => translate(() => db.transaction((tx) => work(tx as unknown as Db))),
-    read: (work) => translate(() => view.transaction((tx) => work(tx as unknown as Db))),
-    exclusive: (work, turn = 'deploy') => translate(() => inTurn(sql, LOCKS[turn], work)),
+    db: toDb(db),
+    write: (work) => translate(() => db.transaction((tx) => work(toDb(tx)))),
+    read: (work) => translate(() => view.transaction((tx) => work(toDb(tx)))),
+    exclusive: (work, request = { turn: 'deploy' }) => translate(() => inTurn(sql, work, request)),
     isTaken: async () => (await db.execute(TAKEN)).length > 0,
     close: () => sql.end({ timeout: CLOSE_SECONDS }),
   };
   return { store, migrateAll, readState: () => migrationState('pg', async (text) => await sql.unsafe(text)) };
 }
 
-/** A key of one number stands in two parts (PostgreSQL, pg_locks). */
+/** PostgreSQL shows a bigint key as two numbers (pg_locks). */
 const TAKEN = query`select from pg_locks
   where locktype = 'advisory' and objsubid = 1 and granted and (classid::bigint << 32 | objid::bigint) = ${LOCKS.deploy}::bigint
     and database = (select oid from pg_database where datname = current_database())`;
 
-/** How often a server that waits for its turn asks again; no statement waits in the database. */
-const TURN_MS = 50;
-
-const TURN_END_MS = 1_000;
-
-/** The lock ends with its transaction, and with a server that is killed. Lost with its connection, the work ends all the same. */
-async function inTurn<T>(sql: Sql, key: string, work: () => Promise<T>): Promise<T> {
-  const begun = Promise.withResolvers<{ readonly working: Promise<T> }>();
-  let lost = false;
-  // The driver cannot take a statement for a connection that is gone, not even the one that ends a transaction.
-  const stayAway = () => (lost ? new Promise<never>(() => undefined) : undefined);
-  const turn = sql.begin(async (tx) => {
-    for (;;) {
-      const [row] = await tx`
-        select pg_try_advisory_xact_lock(${key}) as mine, set_config('idle_in_transaction_session_timeout', '0', true)`;
-      if (row?.['mine'] === true) break;
-      await Bun.sleep(TURN_MS);
-      await stayAway();
-    }
-    const working = work();
-    begun.resolve({ working });
-    await working.catch(() => undefined);
-    await stayAway();
-  });
-  const ended = turn.catch((error: unknown) => {
-    lost = true;
-    begun.reject(toAnswer(error));
-  });
-  const { working } = await begun.promise;
-  await working.catch(() => undefined);
-  // The next one finds the lock free; a database that is away holds nobody up.
-  await withTimeout(ended, TURN_END_MS, () => undefined);
-  return working;
-}
-
-/** A unique index that refuses a row is a conflict, whichever database says so; the index name tells which. */
+/** Turns a unique violation of either database into `conflict`, with the name of the index as reason. */
 export async function translate<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -181,7 +146,7 @@ export async function translate<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Why a database takes no change for now, by SQLite's and PostgreSQL's codes. */
+/** Temporary reasons why a database rejects writes, by the codes of SQLite and PostgreSQL. */
 const REFUSALS: readonly { readonly code: RegExp; readonly detail: string; readonly retry_after?: number }[] = [
   {
     code: /^SQLITE_BUSY/,
@@ -199,14 +164,14 @@ const REFUSALS: readonly { readonly code: RegExp; readonly detail: string; reado
   },
 ];
 
-/** An error and what it was caused by. */
+/** An error and its causes. */
 function causes(error: unknown): (Error & { code?: unknown; constraint_name?: unknown })[] {
   const chain: Error[] = [];
   for (let fault: unknown = error; fault instanceof Error && chain.length < 10; fault = fault.cause) chain.push(fault);
   return chain;
 }
 
-/** @returns the index or `table.column` that refused, or null for any other fault. */
+/** @returns the violated index or `table.column`, or null for any other error. */
 export function uniqueViolation(error: unknown): string | null {
   for (const { code, constraint_name, message } of causes(error)) {
     if (code === '23505') return String(constraint_name);
@@ -216,10 +181,10 @@ export function uniqueViolation(error: unknown): string | null {
   return null;
 }
 
-/** Runs work in the order it was asked for, one at a time. */
+/** Runs one piece of work at a time, in the order of the calls. */
 export interface Lock {
   <T>(work: () => Promise<T>): Promise<T>;
-  /** Some work runs or waits. */
+  /** Whether work runs or waits. */
   busy(): boolean;
 }
 
@@ -229,7 +194,7 @@ export function createLock(): Lock {
   const lock = async <T>(work: () => Promise<T>): Promise<T> => {
     held += 1;
     const result = tail.then(work, work);
-    // What it answered is not kept until the next one comes.
+    // Dropping the result frees its memory before the next call.
     tail = result.then(
       () => undefined,
       () => undefined,
@@ -239,4 +204,21 @@ export function createLock(): Lock {
     });
   };
   return Object.assign(lock, { busy: () => held > 0 });
+}
+
+/**
+ * Makes an SQLite file and its companion files readable by this user alone, and a missing folder too. An existing folder keeps the
+ * permissions that the operator gave it.
+ */
+function keepPrivate(file: string): void {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  // SQLite gives its companion files the mode of the main file.
+  closeSync(openSync(file, 'a', 0o600));
+  for (const path of [file, `${file}-wal`, `${file}-shm`]) {
+    try {
+      chmodSync(path, 0o600);
+    } catch {
+      // The file does not exist, or belongs to another user.
+    }
+  }
 }

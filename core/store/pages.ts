@@ -24,14 +24,14 @@ export async function readPage<T extends SQLiteTable>(
   return { rows, total };
 }
 
-/** Deletes all rows but the newest; ids grow with time. @param which rows of the table; absent: all. */
-export async function keepNewest(tx: Db, table: SQLiteTable & { readonly id: SQLiteColumn }, kept: number, which?: SQL) {
+/** Deletes all rows but the newest. Ids increase over time. @param which rows of the table; absent: all. */
+export async function keepNewest(tx: Db, table: SQLiteTable & { readonly id: SQLiteColumn }, count: number, which?: SQL) {
   const { id } = table;
-  const last = tx.select({ id }).from(table).where(which).orderBy(desc(id)).limit(1).offset(kept);
+  const last = tx.select({ id }).from(table).where(which).orderBy(desc(id)).limit(1).offset(count);
   await tx.delete(table).where(and(which, sql`${id} <= ${last}`));
 }
 
-/** How many rows a query finds, but no more than `most`: it stops there. */
+/** The number of rows of a query, at most `most`. The database stops counting there. */
 export async function countUpTo({ store }: { readonly store: Store }, most: number, query: SQLWrapper): Promise<number> {
   const found: SQL = sql`(select 1 from (${query}) as found limit ${most}) as counted`;
   const [row] = await store.db.select({ count: sql<number | string>`count(*)` }).from(found);

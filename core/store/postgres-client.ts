@@ -4,14 +4,16 @@ import postgres from 'postgres';
 import { AppError } from '#core/errors.ts';
 import { openPostgresSocket, type SocketTls } from './postgres-socket.ts';
 
-/** The database ends a statement that takes longer; the client gives up a little later. */
+/** The database cancels a longer statement. The client gives up a little later. */
 const STATEMENT_MS = 9_000;
-/** A writer that waits for another one is told so before the database ends its statement. */
+/** Shorter than the statement timeout, so that a waiting writer gets the error of the lock. */
 const LOCK_MS = 8_000;
+/** A transaction whose program sends nothing for this time is rolled back: it may be paused, and others wait for its locks. */
+const IDLE_MS = 20_000;
 const SILENCE_MS = 10_000;
-/** Whoever asks is told so after this time, connections that had to be made included. */
+/** A query fails after this time, including the time to connect. */
 const ANSWER_MS = 10_000;
-/** More can only be under way when nothing comes back. */
+/** Only a connection that receives nothing can have more statements under way. */
 const MOST_AT_ONCE = 1_000;
 const CONNECTIONS = 10;
 const MODES: Readonly<Record<string, SocketTls['mode']>> = {
@@ -28,7 +30,7 @@ const unavailable = (cause?: unknown): AppError =>
     retry_after: 5,
   });
 
-/** A pool of connections that heal by themselves. @param patient for migrations: statements may take as long as they need. */
+/** A pool that replaces lost connections. @param patient for migrations: no statement timeout. */
 export function openPostgresClient(url: string, patient = false): postgres.Sql {
   const parsed = new URL(url);
   const tls = takeTls(parsed.searchParams);
@@ -37,12 +39,14 @@ export function openPostgresClient(url: string, patient = false): postgres.Sql {
     max: patient ? 1 : CONNECTIONS,
     onnotice: () => undefined,
     connect_timeout: 3,
-    // The driver would ask for them beside the first query, and nobody would hear of the failure.
+    // The driver would fetch the types with the first query, and a failure would go unnoticed.
     fetch_types: false,
     connection: {
       application_name: 'sluice-server',
       TimeZone: 'UTC',
-      ...(patient ? {} : { statement_timeout: STATEMENT_MS, lock_timeout: LOCK_MS, idle_in_transaction_session_timeout: 60_000 }),
+      ...(patient
+        ? {}
+        : { statement_timeout: STATEMENT_MS, lock_timeout: LOCK_MS, idle_in_transaction_session_timeout: IDLE_MS }),
     },
     socket: (target: Parameters<typeof openPostgresSocket>[0]) =>
       openPostgresSocket(target, tls, patient ? 24 * 3_600_000 : SILENCE_MS),
@@ -50,7 +54,7 @@ export function openPostgresClient(url: string, patient = false): postgres.Sql {
   return postgres(parsed.href, options as postgres.Options<Record<string, never>>);
 }
 
-/** What the URL says of TLS, which is ours to keep and not the driver's. */
+/** Takes the TLS parameters out of the URL. Sluice handles TLS, not the driver. */
 function takeTls(parameters: URLSearchParams): SocketTls | null {
   const root = parameters.get('sslrootcert');
   const mode = MODES[parameters.get('sslmode') ?? parameters.get('ssl') ?? ''] ?? (root === 'system' ? 'verify-full' : null);
@@ -66,19 +70,19 @@ type PendingQuery = ReturnType<Unsafe>;
 const MOST_PREPARED = 32;
 
 /**
- * The same client for drizzle, where everything that is asked is answered in time: with `unavailable` when nothing else comes.
- * @param mode of its transactions, as SQL writes it after `begin`.
+ * The same client for drizzle. Every query settles in time, with `unavailable` when the database does not respond.
+ * @param mode of its transactions, as SQL after `begin`.
  */
-export function withReconnect(sql: postgres.Sql, mode = ''): postgres.Sql {
+export function withTimeouts(sql: postgres.Sql, mode = ''): postgres.Sql {
   let under_way = 0;
   const inTime = async <T>(work: () => PromiseLike<T>, onLate: () => void = () => undefined): Promise<T> => {
     if (under_way >= MOST_AT_ONCE) throw unavailable();
     under_way += 1;
-    const asked = Promise.resolve(work()).finally(() => {
+    const call = Promise.resolve(work()).finally(() => {
       under_way -= 1;
     });
     try {
-      return await withTimeout(asked, ANSWER_MS, () => {
+      return await withTimeout(call, ANSWER_MS, () => {
         onLate();
         throw unavailable();
       });
@@ -86,16 +90,16 @@ export function withReconnect(sql: postgres.Sql, mode = ''): postgres.Sql {
       throw toAnswer(error);
     }
   };
-  /** Asked a moment later: until then the library says whether it wants values or records. */
+  /** Starts the query in the next microtask, because drizzle first chooses between values and records. */
   const lazy = (query: PendingQuery) => {
     const answer = inTime(() => Promise.resolve().then(() => query));
     return Object.assign(answer, { values: () => (query.values(), answer) });
   };
-  /** Without a name the driver asks for the types of the parameters first: two round trips in the place of one, every time. */
+  /** An unnamed statement makes the driver request the parameter types first, which takes two round trips instead of one. */
   const ask = (of: Pick<postgres.Sql, 'unsafe'>, text: string, values: QueryArguments[1] = []) =>
     lazy(of.unsafe(text, values, { prepare: values.length <= MOST_PREPARED }));
   const unsafe = ((text, values) => ask(sql, text, values)) as Unsafe;
-  /** A transaction may take as long as its statements do, of which each is answered in time. */
+  /** A transaction has no timeout, but each of its statements does. */
   const begin = async <T>(work: (tx: postgres.TransactionSql) => Promise<T>): Promise<T> => {
     const begun = Promise.withResolvers<void>();
     let late = false;
@@ -110,7 +114,7 @@ export function withReconnect(sql: postgres.Sql, mode = ''): postgres.Sql {
       const guarded = Object.assign(Object.create(tx) as typeof tx, {
         unsafe: ((text, values) => (lost ? refusing() : ask(tx, text, values))) as Unsafe,
       });
-      // The driver ends a transaction with a statement of its own: not where there is no connection any more.
+      // The driver ends a transaction with a statement, which must not be sent once the connection is lost.
       return new Promise<T>((resolve, reject) => {
         work(guarded).then(
           (value) => lost || resolve(value),
@@ -141,16 +145,16 @@ const stillWriting = (cause: unknown): AppError =>
     retry_after: 5,
   });
 
-/** What a caller is told of a fault: that another one is writing, or of one of the connection, that the database is away. */
+/** The error for the caller: another server is writing, or the database is unreachable. */
 export function toAnswer(error: unknown): unknown {
   if (error instanceof Error && (error as { code?: unknown }).code === LOCK_NOT_AVAILABLE) return stillWriting(error);
   return isLost(error) ? unavailable(error) : error;
 }
 
-/** PostgreSQL's code for a lock that was not free in time. */
+/** PostgreSQL's code for a lock timeout. */
 const LOCK_NOT_AVAILABLE = '55P03';
 
-/** What the driver and PostgreSQL say of a connection that cannot be had, was lost, or of a statement that took too long. */
+/** Codes of the driver and of PostgreSQL for a failed or lost connection, and for a statement timeout. */
 const LOST =
   /^(?:CONN.*|ECONN.*|EPIPE|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|08...|57P0.|57014|53300|25P03|ERR_STREAM.*|ERR_SOCKET.*)$/;
 

@@ -1,35 +1,38 @@
 import { isIP, Socket } from 'node:net';
 import { checkServerIdentity, connect as connectTls } from 'node:tls';
 
-/** Where a socket goes, as the driver says it. */
+/** The target of a socket, in the form of the driver. */
 export interface SocketTarget {
   readonly host: readonly string[];
   readonly port: readonly number[];
   readonly path?: string | false;
 }
 
-/** How `sslmode` of the URL is kept; `require` looks at no certificate, as in every PostgreSQL client. */
+/** How `sslmode` of the URL is applied. `require` checks no certificate, as in every PostgreSQL client. */
 export interface SocketTls {
   readonly mode: 'require' | 'verify-ca' | 'verify-full';
-  /** PEM, in place of the authorities that the system trusts. */
+  /** PEM. Replaces the certificate authorities of the system. */
   readonly ca: string | null;
 }
 
 const CONNECT_MS = 3_000;
-/** The driver forgets a closed socket at once and fails when it writes to it after that: until then it hears errors. */
+/**
+ * The driver forgets a closed socket at once, and fails when it writes to it. Until the socket closes, the driver receives
+ * errors.
+ */
 const CLOSE_AFTER_MS = 25;
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
 const OFFERED = 'S'.charCodeAt(0);
 const READY = 'Z'.charCodeAt(0);
-/** Each is answered by a `READY` of its own. */
+/** The database answers each of these messages with one `READY`. */
 const [QUERY, SYNC] = ['Q'.charCodeAt(0), 'S'.charCodeAt(0)];
 const HEADER_BYTES = 5;
 const STARTUP_HEADER_BYTES = 4;
 const LARGEST_MESSAGE = 2 ** 30;
 
 /**
- * A connection that cannot hang: it is made within 3 s, and ends when something was asked and nothing comes for `silence_ms`, or
- * when what comes is not PostgreSQL's. Never rejects: the driver is to hear of every fault as one of the socket.
+ * A connection that cannot hang: it opens within 3 s, and ends when a query gets no data for `silence_ms`, or when the data is not
+ * PostgreSQL's protocol. Never rejects: the driver receives every fault as an error of the socket.
  */
 export async function openPostgresSocket(target: SocketTarget, tls: SocketTls | null, silence_ms: number): Promise<Socket> {
   try {
@@ -60,7 +63,7 @@ async function secure(plain: Socket, { host }: SocketTarget, { mode, ca }: Socke
   const name = host[0] ?? '';
   const socket = connectTls({
     socket: plain,
-    // An address is no server name (RFC 6066, section 3).
+    // An IP address is not a server name (RFC 6066, section 3).
     ...(isIP(name) === 0 ? { servername: name } : {}),
     ...(ca === null ? {} : { ca }),
     rejectUnauthorized: mode !== 'require',
@@ -70,7 +73,7 @@ async function secure(plain: Socket, { host }: SocketTarget, { mode, ca }: Socke
   return socket;
 }
 
-/** The first event of a kind, unless the socket fails or takes too long. */
+/** Waits for the first event of a kind. Rejects when the socket fails or the timeout ends. */
 function until<T>(socket: Socket, event: string, read: (value: unknown) => T): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   const take = (value: unknown) => resolve(read(value));
@@ -84,19 +87,19 @@ function until<T>(socket: Socket, event: string, read: (value: unknown) => T): P
   return promise.finally(() => {
     clearTimeout(timer);
     socket.removeListener(event, take).removeListener('close', fail);
-    // An error that nobody listens to would end the process.
+    // An error without a listener would end the process.
     if (socket.destroyed) return;
     socket.removeListener('error', fail);
   });
 }
 
-/** Stands between the socket and the driver, which hears an error before every close. */
+/** Wraps the socket for the driver, which receives an error before every close. */
 function guard(socket: Socket, silence_ms: number): Socket {
   const emit = socket.emit.bind(socket) as (event: string, ...values: unknown[]) => boolean;
   const write = socket.write.bind(socket) as (...values: unknown[]) => boolean;
   const answered = createFraming([READY]);
-  const asked = createFraming([QUERY, SYNC], STARTUP_HEADER_BYTES);
-  /** Answers that are still to come; the first is that of the startup message. */
+  const pending = createFraming([QUERY, SYNC], STARTUP_HEADER_BYTES);
+  /** Pending responses. The first is the response to the startup message. */
   let owed = 1;
   let silence: ReturnType<typeof setTimeout> | undefined;
   let ended = false;
@@ -106,7 +109,7 @@ function guard(socket: Socket, silence_ms: number): Socket {
       socket.listenerCount('error') > 0 && emit('error', error ?? new Error('The connection to the metadata database was lost.'))
     );
   };
-  /** What is asked after it, such as a rollback, does not put it off. */
+  /** Later statements, such as a rollback, do not extend the timeout. */
   const listen = () => {
     silence ??= setTimeout(
       () => socket.destroy(new Error(`The metadata database sent nothing for ${silence_ms} ms.`)),
@@ -141,7 +144,7 @@ function guard(socket: Socket, silence_ms: number): Socket {
         setImmediate(lost);
         return true;
       }
-      owed += asked(values[0] as Buffer)?.counted ?? 0;
+      owed += pending(values[0] as Buffer)?.counted ?? 0;
       listen();
       return write(...values);
     },
@@ -149,15 +152,15 @@ function guard(socket: Socket, silence_ms: number): Socket {
 }
 
 interface Followed {
-  /** Messages of the types that are counted. */
+  /** Number of messages of the counted types. */
   readonly counted: number;
-  /** Type of the message that ends with the bytes; null within one. */
+  /** Type of the message that ends with these bytes. Null in the middle of a message. */
   readonly last: number | null;
 }
 
 /**
- * Follows the messages of the protocol (PostgreSQL 55.7); null for what cannot be the protocol.
- * @param header_bytes of the first message: that of a client has no type.
+ * Follows the messages of the protocol (PostgreSQL 55.7). Null for bytes that are not part of the protocol.
+ * @param header_bytes of the first message. The first message of a client has no type.
  */
 function createFraming(counted_types: readonly number[], header_bytes = HEADER_BYTES): (bytes: Buffer) => Followed | null {
   const header = Buffer.alloc(HEADER_BYTES);

@@ -142,11 +142,11 @@ function define(k: Kit) {
     },
     (t) => [k.unique('toolsets_name').on(t.name)],
   );
-  /** What was derived from one entity alone when it was saved; `key` is the hash of what it was derived from. */
+  /** Artifacts that are derived from a single entity when it is saved. `key` is the hash of the input. */
   const compiled = k.table('compiled', {
     entity_id: k.text().primaryKey(),
     key: k.text().notNull(),
-    /** Hash of the artifact: tells without reading it whether it is the one read before. */
+    /** Hash of the artifact, to detect a change without reading it. */
     digest: k.text().notNull(),
     artifact: k.json<unknown>().notNull(),
   });
@@ -165,10 +165,10 @@ function define(k: Kit) {
       entity_name: k.text().notNull(),
       action: k.text().notNull(),
       actor: k.json<{ type: string; id: string | null; name: string; proposal?: { id: string; author: string } }>().notNull(),
-      /** The name in `actor`, where an index finds it. */
+      /** A copy of the name in `actor`, for the index. */
       actor_name: k.text().notNull().default(''),
       ip: k.text(),
-      /** The row before and after, secrets as ciphertext: rollback needs them, no response shows them. */
+      /** The row before and after, with encrypted secrets. Used by rollback and never part of a response. */
       before: k.json<Record<string, unknown>>(),
       after: k.json<Record<string, unknown>>(),
       version_before: k.int(),
@@ -177,7 +177,7 @@ function define(k: Kit) {
       created_at: k.text().notNull(),
     },
     (t) => [
-      // A row is large: whatever a list is narrowed by is read from an index that has all of it, and no row that is not shown.
+      // Rows are large, so each index has all filter columns, and only rows on the page are read.
       k.index('history_filters').on(t.id, t.entity_type, t.entity_name, t.actor_name, t.action),
       k.index('history_action').on(t.action, t.id, t.entity_type, t.entity_name, t.actor_name),
       k.index('history_entity').on(t.entity_id, t.id, t.entity_type, t.entity_name, t.actor_name, t.action),
@@ -197,7 +197,7 @@ function define(k: Kit) {
       secret_hash: k.json<Sealed>().notNull(),
       idle_timeout_minutes: k.int(),
       last_used_at: k.text(),
-      /** Null: every toolset. */
+      /** Null: all toolsets. */
       toolsets: k.json<string[]>(),
       /** Null: none. */
       claims: k.json<Claims>(),
@@ -242,7 +242,7 @@ function define(k: Kit) {
     },
     (t) => [k.unique('agent_clients_client_id').on(t.client_id)],
   );
-  /** What grew out of one use of a client's secret: its tokens live and end together. */
+  /** The tokens from one use of a client's secret. They expire and are revoked together. */
   const agent_families = k.table(
     'agent_families',
     {
@@ -254,7 +254,7 @@ function define(k: Kit) {
     },
     (t) => [k.index('agent_families_client').on(t.client_row), k.index('agent_families_used').on(t.last_used_at)],
   );
-  /** Access and refresh tokens by their SHA-256; a refresh token is spent by its first use. */
+  /** Access and refresh tokens by their SHA-256. A refresh token can be used once. */
   const agent_grants = k.table(
     'agent_grants',
     {
@@ -267,7 +267,7 @@ function define(k: Kit) {
     },
     (t) => [k.index('agent_grants_family').on(t.family_id)],
   );
-  /** Calls of agents, where the key-value store is the memory of one process. */
+  /** Calls of agents, used when the key-value store is in memory. */
   const agent_activity = k.table('agent_activity', { id: k.text().primaryKey(), entry: k.json<AgentActivity>().notNull() });
   return {
     meta,

@@ -1,6 +1,6 @@
 import { and, type Column, desc, eq, is, or, type SQL, sql } from 'drizzle-orm';
 import { PgColumn } from 'drizzle-orm/pg-core';
-import { globContaining, regexContaining } from '#core/lib/text/letter-case.ts';
+import { globContaining, regexContaining } from '#core/lib/text/search.ts';
 import { searchWords } from '#core/lib/text/search.ts';
 
 interface Searched {
@@ -11,19 +11,19 @@ interface Searched {
   readonly lists?: readonly Column[];
 }
 
-/** The rows that have every word of a search in one of the columns; undefined: all rows. `isFound` decides the same about texts. */
+/** Rows that have every word of the search in one of the columns. Undefined: all rows. `isFound` does the same with texts. */
 export const foundIn = ({ name, title, texts = [], lists = [] }: Searched, search: string | undefined): SQL | undefined =>
   and(
     ...searchWords(search ?? '').map((word) =>
       or(
         ...[name, ...(title === undefined ? [] : [title]), ...texts].map((column) => contains(column, word)),
-        // What stands between the members of a list is none of them.
+        // Characters between the elements of the list are not part of any element.
         ...(/[\p{L}\p{N}]/u.test(word) ? lists.map((column) => contains(column, JSON.stringify(word).slice(1, -1))) : []),
       ),
     ),
   );
 
-/** The order of what is found: the record of exactly this name, then those with most words in their names, then in their titles. */
+/** The order of search results: an exact match of the name, then by the number of words in the name, then in the title. */
 export function bestFirst({ name, title }: Searched, search: string | undefined): SQL[] {
   const words = searchWords(search ?? '');
   if (search === undefined || words.length === 0) return [];
@@ -32,7 +32,7 @@ export function bestFirst({ name, title }: Searched, search: string | undefined)
   return [desc(sql`case when ${eq(name, search)} then 1 else 0 end`), desc(sql.join(scores, sql` + `))];
 }
 
-/** Stored texts may have their accents apart. */
+/** Accents in stored texts may be separate characters. */
 const contains = (column: Column, word: string): SQL | undefined =>
   or(
     ...[...new Set([word.normalize('NFC'), word.normalize('NFD')])].map((form) =>

@@ -1,26 +1,26 @@
 import { inArray } from 'drizzle-orm';
 import { createSlices, pagesOf } from '#core/lib/slices.ts';
 import { SNAPSHOT_FORMAT } from '#snapshots/format/format.ts';
-import { type Leaf, parseBranch, parseTree, toTree, type Tree } from '#snapshots/format/tree.ts';
+import { type Leaf, parseBranch, toTree, type Tree } from '#snapshots/format/tree.ts';
 import type { Db, Store } from './store.ts';
 
-/** Before the hashes of a tree's branches, which are stored beside the entities. Without it the whole list is there. */
+/** First line of a stored version. The hashes of its branches follow. Their texts are stored with the entities. */
 const LISTED = `${SNAPSHOT_FORMAT} branches\n`;
-/** Hashes that one statement asks for or writes. */
+/** Hashes per statement. */
 export const PAGE = 200;
 
-/** What is stored of a version: the hashes of its branches. A deploy writes those that are new. */
+/** The stored form of a version: the hashes of its branches. A deploy writes only new branches. */
 export const listOf = ({ branches }: Pick<Tree, 'branches'>): string => `${LISTED}${branches.map(({ hash }) => hash).join('\n')}`;
 
-/** The hashes of a stored version's branches; null where the whole list is in one text, as it was stored before. */
-export const branchesIn = (content: string): string[] | null =>
-  content.startsWith(LISTED) ? content.slice(LISTED.length).split('\n') : null;
+/** The hashes of a stored version's branches. */
+export function branchesIn(content: string): string[] {
+  if (!content.startsWith(LISTED)) throw new Error('A stored version has a format that this version does not read.');
+  return content.slice(LISTED.length).split('\n');
+}
 
 /** A stored version's tree. Rejects when one of its branches is not stored. */
 export async function readTree(store: Pick<Store, 'tables'>, tx: Db, content: string): Promise<Tree> {
-  const hashes = branchesIn(content);
-  if (hashes === null) return parseTree(content);
-  return toTree((await readBranches(store, tx, hashes)).flat());
+  return toTree((await readBranches(store, tx, branchesIn(content))).flat());
 }
 
 /** The leaves of branches, in the order of their hashes. */
@@ -33,26 +33,24 @@ export async function readBranches(store: Pick<Store, 'tables'>, tx: Db, hashes:
   });
 }
 
-/** Of the leaves of a stored version those that come first: up to one that is not wanted. */
+/** The first leaves of a stored version, up to one that does not match. */
 export async function readFirst(
   store: Pick<Store, 'tables'>,
   tx: Db,
   content: string,
-  isWanted: (leaf: Leaf) => boolean,
+  matches: (leaf: Leaf) => boolean,
 ): Promise<Leaf[]> {
-  const hashes = branchesIn(content);
-  if (hashes === null) return parseTree(content).leaves.filter(isWanted);
   const found: Leaf[] = [];
-  for (const hash of hashes) {
+  for (const hash of branchesIn(content)) {
     const leaves = (await readBranches(store, tx, [hash])).flat();
-    const wanted = leaves.filter(isWanted);
-    found.push(...wanted);
-    if (wanted.length < leaves.length) break;
+    const matching = leaves.filter(matches);
+    found.push(...matching);
+    if (matching.length < leaves.length) break;
   }
   return found;
 }
 
-/** Stored texts by their hashes, as far as they are there. */
+/** Stored texts by their hashes, without missing ones. */
 export async function readTexts(
   { tables: { blobs } }: Pick<Store, 'tables'>,
   tx: Db,

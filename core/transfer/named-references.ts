@@ -7,7 +7,7 @@ import { selectionLists } from '#core/definitions/toolsets/members.ts';
 import { Selection } from '#core/contract/definitions/toolsets.ts';
 import { type EntityKind, kindOf } from '#core/contract/entities.ts';
 
-/** The parts of a toolset that name other records. */
+/** The parts of a toolset that refer to other records. */
 export const SELECTIONS = ['include', 'exclude'] as const;
 
 type IdList = keyof typeof selectionLists;
@@ -16,13 +16,13 @@ const LISTS = Object.entries(selectionLists) as [IdList, (typeof selectionLists)
 
 const Names = v.optional(v.pipe(v.array(textBetween(1, 255)), v.maxLength(2_000)), []);
 
-/** A selection as an export holds it: names under the plural of each noun. */
+/** A selection in an export: names by the plural of each noun. */
 export const NamedSelection = v.optional(
   v.strictObject({ tags: Selection.entries.tags, ...Object.fromEntries(LISTS.map(([, plural]) => [plural, Names])) }),
   {},
 );
 
-/** @param names by id; what is gone has none and is left out. */
+/** @param names by id. Deleted records have none and are omitted. */
 export const toNames = (selection: Selection, names: ReadonlyMap<string, string>): EntityValues => ({
   tags: selection.tags,
   ...Object.fromEntries(LISTS.map(([list, plural]) => [plural, selection[list].flatMap((id) => names.get(id) ?? [])])),
@@ -31,7 +31,7 @@ export const toNames = (selection: Selection, names: ReadonlyMap<string, string>
 /** Ids of the records of one noun, by name. */
 export type IdsByName = ReadonlyMap<EntityKind, ReadonlyMap<string, string>>;
 
-/** The definition of a test as an export holds it: its name in the place of its id. */
+/** The owner of a test in an export, with a name instead of an id. */
 export const NamedOwner = v.strictObject({ kind: v.picklist(TESTED_KINDS), name: textBetween(1, 255) });
 
 export const toNamedOwner = ({ kind, id }: TestOwner, names: ReadonlyMap<string, string>): EntityValues => ({
@@ -39,7 +39,7 @@ export const toNamedOwner = ({ kind, id }: TestOwner, names: ReadonlyMap<string,
   name: names.get(id) ?? '',
 });
 
-/** A test with the id of its definition in the place of the name, or what names nothing. */
+/** Replaces the name of a test's owner by its id, or reports an unknown name. */
 export function toOwnerId(
   draft: EntityValues,
   ids: IdsByName,
@@ -51,7 +51,7 @@ export function toOwnerId(
   return { draft, faults: [{ field: 'owner.name', message }] };
 }
 
-/** The selections of a toolset with ids in the place of names, and what names nothing. */
+/** Replaces the names in the selections of a toolset by ids, and reports unknown names. */
 export function toIds(
   draft: EntityValues,
   ids: IdsByName,

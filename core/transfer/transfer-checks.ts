@@ -1,7 +1,8 @@
+import type { WithVersions } from '#core/versions/versions.ts';
 import type { WithSources } from '#core/sources/source-pool.ts';
 import { type WithLint, lintLeaves } from '#core/definitions/lint/lint-index.ts';
 import { type WithSnapshots, textsIn } from '#core/versions/stored-snapshots.ts';
-import { type WithWorkingCopy, readAll, readWorkingCopy } from '#core/versions/working-copy.ts';
+import { readAll, readWorkingCopy } from '#core/versions/working-copy.ts';
 import { eq } from 'drizzle-orm';
 import { TESTED_KINDS } from '#core/contract/definitions/tests.ts';
 import type { ImportChecks } from '#core/contract/transfer.ts';
@@ -15,13 +16,13 @@ import { canonical } from '#snapshots/format/canonical.ts';
 import type { FrozenView } from '#snapshots/freeze/freeze.ts';
 import { differingIn, type Leaf } from '#snapshots/format/tree.ts';
 
-/** What the configuration would be after an import. */
+/** The configuration after an import. */
 export interface Planned {
   readonly view: FrozenView;
   readonly tests: readonly TestRow[];
 }
 
-/** @param inside the transaction of a dry run, after everything was written. */
+/** @param inside the transaction of a dry run, after all writes. */
 export async function readPlanned({ app }: Context): Promise<Planned> {
   const { db, tables } = app.store;
   const copy = await readAll(app, db);
@@ -29,9 +30,9 @@ export async function readPlanned({ app }: Context): Promise<Planned> {
   return { view: copy.state.view(), tests };
 }
 
-/** What lint and tests find in what an import would change. The databases are asked after the transaction has ended. */
+/** Lint findings and test results for the changes of an import. Databases are queried after the transaction has ended. */
 export async function checkPlanned(
-  context: Context<WithSources & WithLint & WithSnapshots & WithWorkingCopy>,
+  context: Context<WithSources & WithLint & WithVersions>,
   { view, tests }: Planned,
 ): Promise<ImportChecks> {
   const { app } = context;
@@ -68,7 +69,7 @@ export async function checkPlanned(
   };
 }
 
-/** Enabled tests of what would change, of what depends on it, and those that would change themselves. */
+/** Enabled tests that would change, and those of definitions that would change or depend on a change. */
 async function concernedTests(
   app: Context<WithSources & WithSnapshots>['app'],
   { view, tests }: Planned,

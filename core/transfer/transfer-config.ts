@@ -15,7 +15,7 @@ import { readSettings, type Settings as StoredSettings } from '#core/settings/se
 import type { EntityValues } from '#core/store/entity-table.ts';
 import { isAdministrator } from '#core/context/roles.ts';
 import { exportOauthApps, importOauthApps, OauthAppItems } from '#core/identity/oauth/clients/transfer-apps.ts';
-import { requireOtherWayIn } from '#core/identity/providers/way-in.ts';
+import { requireWorkingProvider } from '#core/identity/providers/way-in.ts';
 import { exportProviders, importProviders, type ProviderItem, ProviderItems } from '#core/identity/providers/transfer.ts';
 
 const { version: _version, ...entries } = ServerConfigPatch.entries;
@@ -25,49 +25,49 @@ const Settings = v.strictObject({
   oauth_apps: v.optional(OauthAppItems),
 });
 
-/** Settings of an import, checked. */
+/** Validated settings of an import. */
 export interface SentConfig {
   readonly settings: Omit<v.InferOutput<typeof Settings>, 'identity_providers' | 'oauth_apps'>;
   readonly providers: readonly ProviderItem[];
-  /** The providers as they stand in the import. */
+  /** The raw providers of the import. */
   readonly sent_providers: readonly unknown[];
   readonly apps: v.InferOutput<typeof OauthAppItems>;
 }
 
-/** The configuration as `config.update` takes it, without secrets. @param whole with what only administrators read. */
+/** The settings in the form of `config.update`, without secrets. @param whole includes what only administrators can read. */
 export async function exportServerConfig(
   context: Context<WithSources & WithProviders & WithSnapshots>,
   whole = isAdministrator(context.actor),
 ): Promise<EntityValues> {
   const shown = await configHandlers['config.get'](context, {});
   const { version: _, updated_at: _updated, warnings: _warnings, oauth_clients, ...rest } = shown;
-  const kept = Object.entries(rest).filter(([name]) => !name.endsWith('_set'));
-  // What the environment turned off here must not be off where this is imported.
+  const exported = Object.entries(rest).filter(([name]) => !name.endsWith('_set'));
+  // If the environment disables the guard here, it must not be disabled where this is imported.
   const { prompt_guard_enabled } = (await readSettings(context.app)).settings;
   return {
-    ...Object.fromEntries(kept),
+    ...Object.fromEntries(exported),
     prompt_guard_enabled,
     oauth_clients: oauth_clients.map(({ client_id, toolsets, claims }) => ({
       client_id,
       ...(toolsets === null ? {} : { toolsets }),
-      // Left out, a client keeps its own.
+      // A client without a secret in the file keeps its stored one.
       ...(Object.keys(claims).length === 0 || !whole ? {} : { claims }),
     })),
-    // Who comes in is an administrator's business alone.
+    // Only administrators decide who can sign in.
     ...(isAdministrator(context.actor)
       ? { identity_providers: await exportProviders(context), oauth_apps: await exportOauthApps(context) }
       : {}),
   };
 }
 
-/** Settings that are open to tokens can come with a token; who signs in, and every other setting, is an administrator's. */
+/** Tokens can import the settings that are open to tokens. All others, and those for signing in, require an administrator. */
 export function refuseImportedSettings(actor: Actor | null, sent: EntityValues): void {
   const signs_in = sent['identity_providers'] !== undefined || sent['oauth_apps'] !== undefined;
   if (isAdministrator(actor) || (actor?.role === undefined && !signs_in)) return;
   throw new AppError('admin_only', 'Only a signed-in administrator can import the server configuration.');
 }
 
-/** Throws `invalid` with every fault of the settings that were sent. */
+/** Throws `invalid` with all faults of the settings. */
 export function readServerConfig(sent: EntityValues): SentConfig {
   const result = readValue(Settings, sent);
   if (!result.success) throw toInvalid(result.issues, Object.keys(Settings.entries));
@@ -76,16 +76,16 @@ export function readServerConfig(sent: EntityValues): SentConfig {
 }
 
 export interface ImportedConfig {
-  /** False: nothing differed. */
+  /** False when all settings were equal. */
   readonly changed: boolean;
   readonly warnings: readonly string[];
-  /** Fields without which the settings will hardly work. */
+  /** Missing secrets without which the settings are unlikely to work. */
   readonly needs_secrets: readonly string[];
 }
 
 /**
- * Changes the settings that were sent. Left out with a warning: clients whose secret nobody sent and nobody stored, names of toolsets that are not here, the guard
- * where the environment turned it off, and the end of passwords where nobody could sign in without one.
+ * Changes the imported settings. Skips with a warning: clients without a secret in the file and in the store, unknown toolsets, the
+ * guard when the environment disables it, and disabling passwords when no owner could sign in without one.
  */
 export async function importServerConfig(
   inside: Context<WithSources & WithProviders & WithSnapshots>,
@@ -114,7 +114,7 @@ export async function importServerConfig(
       ...(toolsets === undefined ? {} : { toolsets: toolsets?.filter((name) => !unknown.includes(name)) ?? null }),
     });
   }
-  // What a token may not set is refused as a whole by `config.update`, not left out.
+  // `config.update` refuses a setting that a token cannot change, instead of skipping it.
   const may_set = isAdministrator(inside.actor);
   const guard_is_off = may_set && sent.prompt_guard_enabled === true && !inside.app.env.SVC_PROMPT_GUARD_ENABLED;
   const locked_out = may_set ? await passwordsNeeded(inside.app, sent.password_sign_in) : null;
@@ -146,11 +146,11 @@ export async function importServerConfig(
   };
 }
 
-/** Why passwords must stay on here, although the file turns them off: nobody could sign in otherwise. Null: they need not. */
+/** Why passwords stay enabled although the file disables them: otherwise no owner could sign in. Null when they can be disabled. */
 async function passwordsNeeded(app: Platform & WithProviders, password_sign_in: boolean | undefined): Promise<string | null> {
   if (password_sign_in !== false || !(await readSettings(app)).settings.password_sign_in) return null;
   try {
-    await requireOtherWayIn(app);
+    await requireWorkingProvider(app);
     return null;
   } catch (error) {
     if (error instanceof AppError) return error.detail;
@@ -166,7 +166,7 @@ function missingSecrets(settings: StoredSettings): string[] {
   ];
 }
 
-/** What a check says of the settings, as fields of `server_config`. */
+/** The errors of a check, as fields of `server_config`. */
 export function configFaults(error: unknown): { field: string | null; message: string }[] {
   if (!(error instanceof AppError)) throw error;
   return error.errors.length === 0 ? [{ field: null, message: error.detail }] : [...error.errors];

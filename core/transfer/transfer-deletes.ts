@@ -10,7 +10,7 @@ import type { Context } from '#core/context/context.ts';
 import { exportAll, type StoredRecords } from './transfer-export.ts';
 import { IN_WRITE_ORDER } from '#core/definitions/entity-services.ts';
 
-/** Connections go last, when what moves to another one has moved. */
+/** Connections are deleted last, after their definitions have moved to others. */
 export interface Deletions {
   readonly others: readonly Deletion[];
   readonly connections: readonly Deletion[];
@@ -20,11 +20,11 @@ export interface Deletions {
 /** An import that deletes nothing. */
 export const NOTHING_DELETED: Import['deletes'] = byPlural(ENTITY_KINDS, () => []);
 
-/** SHA-256 of a configuration as an export holds it. */
+/** SHA-256 of a configuration in the form of an export. */
 export const configurationChecksum = ({ exported_at: _, ...content }: Readonly<Record<string, unknown>>): string =>
   checksum(canonical(content));
 
-/** Refuses an import that was made from another configuration than the one stored now. */
+/** Throws when an import is based on a configuration other than the stored one. */
 export async function checkUnchanged(
   context: Context<WithSources & WithProviders & WithSnapshots>,
   { if_checksum }: Import,
@@ -35,10 +35,10 @@ export async function checkUnchanged(
   });
 }
 
-/** What is stored under the names that are to be deleted, and the names that nothing has or that the import writes as well. */
+/** The stored records to delete. Throws when a name is unknown, or when the import also writes the record. */
 export function toDeletions(input: Import, records: StoredRecords): Deletions {
   const faults: ImportFault[] = [];
-  // Toolsets before what they name, and what a connection owns before the connection.
+  // Toolsets before the records they refer to, and definitions before their connection.
   const found = IN_WRITE_ORDER.toReversed().flatMap((kind) => {
     const stored = new Map((records.get(kind) ?? []).map((row) => [row.name, row]));
     const written = new Set(input[kind.plural].map((item) => (item as { readonly name?: unknown } | null)?.name));
@@ -57,7 +57,7 @@ export function toDeletions(input: Import, records: StoredRecords): Deletions {
   return { others: found.filter((item) => !isConnection(item)), connections: found.filter(isConnection), faults };
 }
 
-/** The records that stay: nothing can refer to what goes. */
+/** The remaining records, because nothing can refer to deleted ones. */
 export const withoutDeleted = (records: StoredRecords, { others, connections }: Deletions): StoredRecords => {
   const gone = new Set([...others, ...connections].map(({ id }) => id));
   return new Map([...records].map(([kind, rows]) => [kind, rows.filter(({ id }) => !gone.has(id))] as const));

@@ -15,7 +15,7 @@ import { isSealed } from '#core/lib/sealed-values.ts';
 import { exportServerConfig } from './transfer-config.ts';
 import { toNamedOwner, SELECTIONS, toNames } from './named-references.ts';
 
-/** Every record of every noun as it is stored, in one view. */
+/** All stored records of every noun, read in one transaction. */
 export type StoredRecords = ReadonlyMap<EntityService, readonly StoredEntity[]>;
 
 export async function readRecords({ app }: Context): Promise<StoredRecords> {
@@ -50,7 +50,7 @@ export async function exportAll(context: Context<WithSources & WithProviders & W
 
 const sortKeys = (value: unknown): unknown => JSON.parse(canonical(value));
 
-/** A record as an export holds it: no id, no secret, its connection and whatever else it refers to by name. */
+/** A record in the form of an export: without ids and secrets. References, such as the connection, are names. */
 export function toItem(row: StoredEntity, names: ReadonlyMap<string, string>): EntityValues {
   const { connection_id, password: _, ssl_key: _ssl_key, extra_params, owner_id: _owner_id, owner, ...rest } = toDraft(row);
   const selections = SELECTIONS.filter((part) => rest[part] !== undefined);

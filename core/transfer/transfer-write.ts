@@ -9,12 +9,13 @@ import { createSlices, runsOf } from '#core/lib/slices.ts';
 import { type BatchContext, writeAll } from '#core/records/batch.ts';
 import type { CheckedRecord } from '#core/records/restorable.ts';
 import { parkTaken } from '#core/records/parked-names.ts';
-import { keepOwner } from '#core/identity/people-rules.ts';
+import { requireRemainingOwner } from '#core/identity/people-rules.ts';
 import { storeCompiled } from '#core/sources/statements.ts';
 import { type ImportedConfig, importServerConfig, type SentConfig } from './transfer-config.ts';
 import { checkUnchanged, type Deletions } from './transfer-deletes.ts';
 import { type Deletion, removeEmpty, removeUnchanged } from '#core/definitions/removal.ts';
 import { type Planned, readPlanned } from './transfer-checks.ts';
+import { writePushed } from './pushed.ts';
 import type { Item } from './transfer-items.ts';
 
 /** An item that passed every check. */
@@ -22,31 +23,31 @@ export interface CheckedItem extends Item {
   readonly prepared: CheckedRecord;
 }
 
-/** Everything that the transaction changes. */
+/** The changes of the transaction. */
 export interface Written {
   readonly checked: readonly CheckedItem[];
   readonly deletions: Deletions;
   readonly patch: SentConfig | null;
 }
 
-/** What the transaction found out. */
+/** The result of the transaction. */
 export interface ImportResult {
   readonly config: ImportedConfig | null;
-  /** Tests that went with their definitions. */
+  /** Number of tests that were deleted with their definitions. */
   readonly cascaded: number;
-  /** What a dry run would leave, read when it is to be checked. */
+  /** The configuration after a dry run, if it will be checked. */
   readonly planned: Planned | null;
 }
 
-/** Runs a part of the transaction and answers null if it was refused; the refusal of an item, or of the settings, is noted. */
+/** Runs a part of the transaction. Collects a refusal of an item or of the settings, and returns null. */
 export type Noting = <T>(item: CheckedItem | Deletion | null, work: () => Promise<T>) => Promise<T | null>;
 
-/** Ends the transaction of an import that has faults; the report says which. */
+/** Rolls back the transaction of an import with faults, which are collected. */
 const STOPPED = new Error('the import has faults');
 
 /**
- * One transaction; null: it was refused, and nothing of it stays.
- * @param at_once how many records are written or deleted together; rejects when several are refused together.
+ * Writes an import in one transaction. @returns null when it was refused and rolled back.
+ * @param at_once records per statement. Rejects when a statement with several records is refused.
  */
 export async function writeItems(
   context: BatchContext<WithSources & WithProviders & WithSnapshots>,
@@ -56,19 +57,19 @@ export async function writeItems(
   at_once: number,
 ): Promise<ImportResult | null> {
   const { dry_run, check, mode } = input;
-  // In PostgreSQL nothing more can be said after the first refusal.
+  // PostgreSQL accepts no further statement in a transaction after an error.
   const must = async <T>(item: CheckedItem | Deletion | null, work: () => Promise<T>): Promise<T> => {
     const done = await note(item, work);
     if (done === null) throw STOPPED;
     return done;
   };
-  // Which of several is refused is not known.
+  // With several records it is unknown which one is refused.
   const mustAll = <T>(page: readonly (CheckedItem | Deletion)[], work: () => Promise<T>): Promise<T> => {
     const [only] = page;
     return page.length > 1 || only === undefined ? work() : must(only, work);
   };
   const written = writeAll(context, dry_run, async (inside): Promise<ImportResult> => {
-    // Only here does nobody else write: what was checked before may have changed since.
+    // From here on no other write runs. Earlier checks may be outdated.
     await checkUnchanged(inside, input);
     await checkOwners(inside, checked);
     const turn = createSlices();
@@ -84,13 +85,13 @@ export async function writeItems(
       return cascaded;
     };
     const write = async (items: readonly CheckedItem[]): Promise<void> => {
-      for (const page of runsOf(items, at_once, isAlike)) {
+      for (const page of runsOf(items, at_once, isSameStatement)) {
         await mustAll(page, () => writePage(inside, page));
         progress.add(page.length);
         await turn();
       }
     };
-    // What goes leaves room for what comes, but a test that moves to another definition does not go with its own.
+    // Deletions come first to make room. But tests that move to another definition are written before their old one is deleted.
     const gone = new Set(deletions.others.map(({ id }) => id));
     const moves = ({ stored }: CheckedItem): boolean => gone.has(String(stored?.['owner_id']));
     await remove(deletions.others.filter(({ kind }) => kind.entity_type === 'test'));
@@ -106,8 +107,9 @@ export async function writeItems(
       progress.add(1);
     }
     const configure = (sent: SentConfig) =>
-      keepOwner(inside, inside.app.store.db, () => importServerConfig(inside, sent, mode === 'overwrite'));
+      requireRemainingOwner(inside, inside.app.store.db, () => importServerConfig(inside, sent, mode === 'overwrite'));
     const config = patch === null ? null : await must(null, () => configure(patch));
+    if (input.pushed !== undefined) await writePushed(inside, input.pushed);
     return { config, cascaded, planned: dry_run && check ? await readPlanned(inside) : null };
   });
   return written.catch((error: unknown) => {
@@ -116,10 +118,11 @@ export async function writeItems(
   });
 }
 
-/** New records of one kind, or changes of one kind. */
-const isAlike = (a: CheckedItem, b: CheckedItem): boolean => a.kind === b.kind && (a.stored === null) === (b.stored === null);
+/** Whether one statement can write both: new records of one kind, or changes of one kind. */
+const isSameStatement = (a: CheckedItem, b: CheckedItem): boolean =>
+  a.kind === b.kind && (a.stored === null) === (b.stored === null);
 
-/** @param items that are alike. */
+/** @param items that one statement can write. */
 async function writePage(inside: Context, items: readonly CheckedItem[]): Promise<true> {
   const { app } = inside;
   const { db } = app.store;
@@ -138,7 +141,7 @@ async function writePage(inside: Context, items: readonly CheckedItem[]): Promis
   return true;
 }
 
-/** A connection that was deleted since the checks must not leave records without one. */
+/** Throws when a connection was deleted since the checks, so that no definition loses its connection. */
 async function checkOwners({ app, batch }: Context, checked: readonly CheckedItem[]): Promise<void> {
   const { connections } = app.store.tables;
   const owners = new Set(

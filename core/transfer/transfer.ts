@@ -1,4 +1,7 @@
-import type { TransferApp } from '#core/transfer/app.ts';
+import type { WithLint } from '#core/definitions/lint/lint-index.ts';
+import type { WithProviders } from '#core/identity/providers/metadata.ts';
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithVersions } from '#core/versions/versions.ts';
 import { engineOf } from '#core/engines/index.ts';
 import { byPlural, ENTITY_KINDS, subjectOf } from '#core/contract/entities.ts';
 import { type Import, type ImportCounts, type ImportFault, type ImportReport, MOST_FAULTS } from '#core/contract/transfer.ts';
@@ -6,39 +9,44 @@ import { AppError, type ErrorCode } from '#core/errors.ts';
 import { type Handlers, newId } from '#core/context/context.ts';
 import { collectAfter } from '#core/platform/collect-garbage.ts';
 import { asBatch, type BatchContext } from '#core/records/batch.ts';
-import { fewAtATime } from '#core/lib/few-at-a-time.ts';
+import { fewAtATime } from '#core/lib/slices.ts';
 import { recordBlocked } from '#core/records/blocked.ts';
 import { isSecretEntry } from '#core/definitions/connection-draft.ts';
 import { ENTITY_SERVICES, IN_WRITE_ORDER, type EntityService } from '#core/definitions/entity-services.ts';
 import type { EntityValues } from '#core/store/entity-table.ts';
 import type { ConnectionRow } from '#core/sources/source-pool.ts';
 import { isSealed } from '#core/lib/sealed-values.ts';
-import { AT_ONCE } from '#core/records/versioned.ts';
+import { ROWS_PER_STATEMENT } from '#core/records/versioned.ts';
 import { configFaults, readServerConfig, refuseImportedSettings } from './transfer-config.ts';
 import { exportAll, readRecords, type StoredRecords } from './transfer-export.ts';
 import { checkUnchanged, type Deletions, toDeletions, withoutDeleted } from './transfer-deletes.ts';
 import { type Item, sortItems, toFaults } from './transfer-items.ts';
+import { readPushed } from './pushed.ts';
 import { checkPlanned } from './transfer-checks.ts';
 import { toOwnerId, type IdsByName, toIds } from './named-references.ts';
 import { type CheckedItem, type Noting, type ImportResult, writeItems } from './transfer-write.ts';
 
-/** Faults that the sentence of a refusal names; the others are in its list. */
-const TOLD = 10;
+/** Faults in the sentence of a refusal. `errors` has all of them. */
+const MAX_FAULTS_NAMED = 10;
 
 export const transferHandlers: Pick<Handlers<TransferApp>, Extract<keyof Handlers<TransferApp>, `transfer.${string}`>> = {
   'transfer.export': exportAll,
+  'transfer.pushed': async (context) => ({ records: await readPushed(context) }),
   'transfer.import': (context, input) => asBatch(context, 'import', (batch) => importAll(batch, input)),
 };
 
-/** What a fault is about. */
+/** The app of imports and exports. */
+type TransferApp = WithSources & WithLint & WithProviders & WithVersions;
+
+/** The record of a fault. */
 type Named = Parameters<typeof toFaults>[1] & Pick<Item, 'stored'>;
 
-/** What the report says at last, gathered on the way. */
+/** Collects what the report will contain. */
 interface Progress {
-  /** Null: nothing was written, not even in a dry run. */
+  /** Null while nothing was written, not even in a dry run. */
   outcome: ImportResult | null;
   readonly faults: ImportFault[];
-  /** Codes of the faults: when all are the same, the refusal has it too. */
+  /** Codes of the faults. When all are equal, the refusal has this code. */
   readonly codes: Set<ErrorCode>;
   readonly refusals: { readonly item: Named | null; readonly error: AppError }[];
 }
@@ -61,10 +69,10 @@ async function importAll(context: BatchContext<TransferApp>, input: Import): Pro
 
   const checked = await checkItems(context, sorted.writes, withoutDeleted(records, deletions), sorted.connections, progress);
   if (progress.faults.length === 0) {
-    // Where many are refused at once, the one that is at fault is found by writing them one by one.
+    // When a page of records is refused, writing them one by one finds the faulty one.
     const note: Noting = (item, work) => noteRefusal(progress, item, work);
     const written = { checked, deletions, patch };
-    progress.outcome = await writeItems(context, input, written, note, AT_ONCE).catch((error: unknown) => {
+    progress.outcome = await writeItems(context, input, written, note, ROWS_PER_STATEMENT).catch((error: unknown) => {
       if (!(error instanceof AppError) || error.code === 'unavailable') throw error;
       return writeItems(context, input, written, note, 1);
     });
@@ -85,7 +93,7 @@ async function importAll(context: BatchContext<TransferApp>, input: Import): Pro
   throw refusal(report, progress.codes);
 }
 
-/** Connections first: what belongs to them is checked against what they become. */
+/** Checks connections first, because their definitions are checked against them. */
 async function checkItems(
   context: BatchContext,
   writes: readonly Item[],
@@ -95,7 +103,7 @@ async function checkItems(
 ): Promise<CheckedItem[]> {
   const stored = records.get(ENTITY_SERVICES.connection) ?? [];
   const ids = new Map(stored.map(({ id, name }) => [name, id]));
-  context.batch.cache.owners = new Map(stored.map((row) => [row.id, row as unknown as ConnectionRow]));
+  context.batch.cache.owners = new Map(stored.map((row) => [row.id, row as ConnectionRow]));
   const note = context.batch.progress;
   note.begin('check', writes.length);
   const check = async (item: Item, draft: EntityValues): Promise<CheckedItem[]> => {
@@ -103,12 +111,12 @@ async function checkItems(
     const prepared = await noteRefusal(progress, item, () => item.kind.prepare(context, item.id, draft, item.stored));
     return prepared === null ? [] : [{ ...item, prepared }];
   };
-  const connections = await fewAtATime(writes.filter(isConnection), AT_ONCE, async (item) => {
+  const connections = await fewAtATime(writes.filter(isConnection), ROWS_PER_STATEMENT, async (item) => {
     note.add(1);
     const checked = await check(item, item.draft);
     for (const { id, name, stored, prepared } of checked) {
       const planned = { ...stored, ...prepared.values, id, version: (stored?.version ?? 0) + 1 };
-      context.batch.connections.set(id, planned as unknown as ConnectionRow);
+      context.batch.connections.set(id, planned as ConnectionRow);
       ids.set(name, id);
     }
     return checked;
@@ -116,8 +124,8 @@ async function checkItems(
   const by_name = idsByName(records, writes);
   context.batch.cache.planned = new Set(writes.map(({ id }) => id));
   const others = writes.filter((item) => !isConnection(item));
-  const owned = await fewAtATime(others, AT_ONCE, async (item) => {
-    // Also of what is at fault: the share comes to its end.
+  const owned = await fewAtATime(others, ROWS_PER_STATEMENT, async (item) => {
+    // Faulty records count as well, so that the progress reaches its end.
     note.add(1);
     const { entity_type } = item.kind;
     if (entity_type === 'toolset' || entity_type === 'test') {
@@ -129,7 +137,7 @@ async function checkItems(
     if (item.connection === null || item.connection === undefined) return check(item, { ...item.draft, connection_id: null });
     const connection_id = ids.get(item.connection);
     if (connection_id !== undefined) return check(item, { ...item.draft, connection_id });
-    // A connection that is at fault itself is said once.
+    // A faulty connection of this import is reported once, not for each of its definitions.
     if (!sent_connections.has(item.connection)) {
       const message = 'connection does not match any connection in this file or this installation.';
       fail(progress, new AppError('invalid', message, { errors: [{ field: 'connection', message }] }), item);
@@ -139,7 +147,7 @@ async function checkItems(
   return [...connections.flat(), ...owned.flat()];
 }
 
-/** Ids of what is stored and of what is about to be. */
+/** Ids of stored records, and of those that are about to be stored. */
 const idsByName = (records: StoredRecords, writes: readonly Item[]): IdsByName =>
   new Map(
     IN_WRITE_ORDER.map((kind) => {
@@ -152,14 +160,16 @@ const idsByName = (records: StoredRecords, writes: readonly Item[]): IdsByName =
 const isConnection = ({ kind }: Item): boolean => kind.entity_type === 'connection';
 
 function fail(progress: Progress, error: unknown, item: Named | null): void {
-  const place = { entity_type: 'server_config' as const, index: null, name: null };
-  progress.faults.push(...(item === null ? configFaults(error).map((fault) => ({ ...place, ...fault })) : toFaults(error, item)));
+  const of_settings = { entity_type: 'server_config' as const, index: null, name: null };
+  progress.faults.push(
+    ...(item === null ? configFaults(error).map((fault) => ({ ...of_settings, ...fault })) : toFaults(error, item)),
+  );
   if (!(error instanceof AppError)) return;
   progress.codes.add(error.code);
   progress.refusals.push({ item, error });
 }
 
-/** Notes a refusal of an item, or of the settings, and answers null. */
+/** Runs work. Collects a refusal of an item or of the settings, and returns null. */
 async function noteRefusal<T>(progress: Progress, item: Named | null, work: () => Promise<T>): Promise<T | null> {
   try {
     return await work();
@@ -195,7 +205,7 @@ function toReport(
       ...Array<EntityService>(outcome?.cascaded ?? 0).fill(ENTITY_SERVICES.test),
     ]),
     skipped: { ...count(skipped), server_config: left_alone ? 1 : 0 },
-    errors: faults.toSorted((a, b) => place(a) - place(b)).slice(0, MOST_FAULTS),
+    errors: faults.toSorted((a, b) => sortKey(a) - sortKey(b)).slice(0, MOST_FAULTS),
     errors_truncated: faults.length >= MOST_FAULTS,
     warnings: [
       ...checked.flatMap(({ kind, name, prepared }) =>
@@ -210,8 +220,8 @@ function toReport(
   };
 }
 
-/** Faults in the order of the nouns and of their lists; what an import can hold is far below the factor. */
-const place = ({ entity_type, index }: ImportFault): number =>
+/** Sorts faults by kind and index. An import has far fewer records than the factor. */
+const sortKey = ({ entity_type, index }: ImportFault): number =>
   IN_WRITE_ORDER.findIndex((kind) => kind.entity_type === entity_type) * 1e9 + (index ?? 0);
 
 const count = (kinds: readonly EntityService[]): ImportCounts => {
@@ -220,9 +230,9 @@ const count = (kinds: readonly EntityService[]): ImportCounts => {
   return counts;
 };
 
-/** Secrets that a connection lacks although it looks as if it had them where it came from. */
+/** Secrets that a connection lacks, and probably had in the exporting installation. */
 function missingSecrets({ name, prepared }: CheckedItem): ImportReport['needs_secrets'] {
-  const row = prepared.values as unknown as ConnectionRow;
+  const row = prepared.values as ConnectionRow;
   const signs_in = row.host !== null && (row.username !== null || engineOf(row.db_type).token);
   const fields = [
     ...(signs_in && row.password === null ? ['password'] : []),
@@ -235,16 +245,16 @@ function missingSecrets({ name, prepared }: CheckedItem): ImportReport['needs_se
 }
 
 function refusal({ errors: faults, errors_truncated }: ImportReport, codes: ReadonlySet<ErrorCode>): AppError {
-  const told = faults.slice(0, TOLD).map(({ entity_type, name, index, message }) => {
+  const sentences = faults.slice(0, MAX_FAULTS_NAMED).map(({ entity_type, name, index, message }) => {
     const which = name ?? (index === null ? '' : `number ${index + 1}`);
     return `${subjectOf(entity_type, which)}: ${message}`;
   });
-  const rest = faults.length - told.length;
+  const rest = faults.length - sentences.length;
   const ended = errors_truncated ? ` Validation stopped after ${MOST_FAULTS} errors; there may be more.` : '';
   const more = rest > 0 ? ` And ${rest} more.${ended}` : '';
   const [only] = codes;
   const shared: ErrorCode | undefined = codes.size === 1 ? CODES.find((code) => code === only) : undefined;
-  return new AppError(shared ?? 'invalid', `Nothing was imported. ${told.join(' ')}${more}`, {
+  return new AppError(shared ?? 'invalid', `Nothing was imported. ${sentences.join(' ')}${more}`, {
     errors: faults.map(({ entity_type, index, field, message }) => {
       const kind = IN_WRITE_ORDER.find((candidate) => candidate.entity_type === entity_type);
       const path = [kind?.plural ?? entity_type, index, field].filter((step) => step !== null);
@@ -254,7 +264,7 @@ function refusal({ errors: faults, errors_truncated }: ImportReport, codes: Read
   });
 }
 
-/** Refusals by a control, and of a token, keep their code; everything else is 422 as well. */
+/** A refusal has one of these codes when all of its faults have it. Otherwise its code is `invalid`. */
 const CODES: readonly ErrorCode[] = [
   'private_network_blocked',
   'passthrough_sql_blocked',

@@ -3,21 +3,21 @@ import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
 import { pagesOf } from '#core/lib/slices.ts';
 import type { Tree } from '#snapshots/format/tree.ts';
 import { readCandidate } from './stored-candidates.ts';
-import { runningCanary } from './running-canary.ts';
+import { runningCanary } from './deployment.ts';
 import { activeSnapshot } from './deployment.ts';
 import { textsOf } from './stored-snapshots.ts';
 
-/** Texts that are held at a time. */
-const SLICE = 200;
+/** Texts in memory at a time. */
+const BATCH_SIZE = 200;
 
-/** What access tokens say of a person only where a definition reads it. */
+/** Claims that access tokens contain only when a definition reads them. */
 type Claim = 'email' | 'name';
 
-/** Whether something that is served to signed-in people reads a claim: the live version, or the canary beside it. */
+/** Whether a definition of the active version or of the running canary reads a claim. */
 export async function isRead(app: Platform & WithSnapshots, claim: Claim): Promise<boolean> {
   const [active, canary] = await Promise.all([activeSnapshot(app), runningCanary(app)]);
-  const beside = canary === null ? null : await readCandidate(app, canary.candidate_id);
-  for (const snapshot of [active, beside]) if (snapshot !== null && (await reads(app, claim, snapshot.tree))) return true;
+  const candidate = canary === null ? null : await readCandidate(app, canary.candidate_id);
+  for (const snapshot of [active, candidate]) if (snapshot !== null && (await reads(app, claim, snapshot.tree))) return true;
   return false;
 }
 
@@ -27,7 +27,7 @@ async function reads(app: Platform & WithSnapshots, claim: Claim, tree: Tree): P
   const before = claim_reads.get(key);
   if (before !== undefined) return before;
   let is_read = false;
-  for (const page of pagesOf(tree.leaves, SLICE)) {
+  for (const page of pagesOf(tree.leaves, BATCH_SIZE)) {
     const texts = await textsOf(app, page);
     is_read = page.some(({ hash }) => isReader(claim, texts.get(hash) ?? ''));
     if (is_read) break;
@@ -41,7 +41,7 @@ interface Texts {
   readonly messages?: readonly { readonly template: string }[];
 }
 
-/** Templates may read the whole caller, so one that names it counts. */
+/** A template that names the caller counts as a reader: it may read any of its claims. */
 function isReader(claim: Claim, text: string): boolean {
   if ([`"caller.${claim}"`, `"caller.claims.${claim}"`].some((source) => text.includes(source))) return true;
   if (!text.includes('caller')) return false;

@@ -1,8 +1,10 @@
 import type { Platform } from '#core/platform/platform.ts';
-import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
 import { eq } from 'drizzle-orm';
 import type { Db } from '#core/store/store.ts';
-import { readSnapshot, type StoredSnapshot } from './stored-snapshots.ts';
+import { type WithSnapshots, readSnapshot, type StoredSnapshot } from './stored-snapshots.ts';
+import type { Schema } from '#core/store/schema.ts';
+
+export type CanaryRow = Schema['canaries']['$inferSelect'];
 
 export interface Deployment {
   readonly desired: 'running' | 'stopped';
@@ -19,7 +21,7 @@ export async function readDeployment(app: Platform, tx: Db = app.store.db): Prom
   return rows[0] ?? NEVER;
 }
 
-/** Whether anything was ever deployed here. */
+/** Whether anything was ever deployed. */
 export const wasDeployed = async (app: Platform): Promise<boolean> => (await readDeployment(app)).active_version !== null;
 
 export async function writeDeployment(app: Platform, tx: Db, change: Partial<Deployment>): Promise<void> {
@@ -30,8 +32,20 @@ export async function writeDeployment(app: Platform, tx: Db, change: Partial<Dep
     .onConflictDoUpdate({ target: deployment.id, set: change });
 }
 
-/** The snapshot that runs; null when none was ever deployed. */
+/** The deployed snapshot, or null when nothing was ever deployed. */
 export async function activeSnapshot(app: Platform & WithSnapshots): Promise<StoredSnapshot | null> {
   const { active_version } = await readDeployment(app);
   return active_version === null ? null : readSnapshot(app, active_version);
+}
+
+export async function runningCanary(app: Platform, tx: Db = app.store.db): Promise<CanaryRow | null> {
+  const { canaries } = app.store.tables;
+  const [row] = await tx.select().from(canaries).where(eq(canaries.status, 'running'));
+  return row ?? null;
+}
+
+export async function readCanary(app: Platform, id: string): Promise<CanaryRow | undefined> {
+  const { canaries } = app.store.tables;
+  const [row] = await app.store.db.select().from(canaries).where(eq(canaries.id, id));
+  return row;
 }

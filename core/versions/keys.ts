@@ -5,29 +5,29 @@ import { keyOf } from '#core/lib/sealed-values.ts';
 import { HOLDS_SECRETS } from '#snapshots/format/tree.ts';
 import { allHolders, blobSecrets, liveRecords, opens, sealedHashes, servedBlobs, type SealedStore } from './sealed-records.ts';
 
-/** How much one key still protects. */
+/** The data that one key still encrypts. */
 export interface KeyUse {
   readonly key_id: string;
-  /** It stands in SVC_ENCRYPTION_KEY. */
+  /** SVC_ENCRYPTION_KEY contains it. */
   readonly configured: boolean;
-  /** The first one: it seals whatever is written. */
+  /** The first key of the list: it encrypts everything that is written. */
   readonly current: boolean;
-  /** Records and candidates with a secret under this key. */
+  /** Records and candidates with a secret encrypted by this key. */
   readonly entities: number;
   readonly active_snapshot: boolean;
-  /** Kept snapshots, the active one included. */
+  /** Stored snapshots, including the active one. */
   readonly snapshots: number;
   /** History entries. */
   readonly history: number;
-  /** The server starts without it; older snapshots and history entries under it could not be restored any more. */
+  /** The server starts without it, but older snapshots and history entries that it encrypts can no longer be restored. */
   readonly removable: boolean;
 }
 
 const SEALED = /"\$sealed":"v1\.([0-9a-f]{8})\./g;
-const PAGE = 500;
-const NAMED = 5;
+const ROWS_PER_STATEMENT = 500;
+const MAX_NAMES = 5;
 
-/** Why secrets of live records or of the active snapshot cannot be opened, one sentence a key; empty when all can. */
+/** Why secrets of live records or of the active snapshot cannot be decrypted, one sentence per key. Empty when all can be. */
 export async function secretFaults(vault: SealedStore): Promise<string[]> {
   const lost = new Map<string, string[]>();
   const damaged: string[] = [];
@@ -51,13 +51,13 @@ export async function secretFaults(vault: SealedStore): Promise<string[]> {
   ];
 }
 
-/** Throws `secrets_unavailable`, naming every missing key. Older snapshots and history entries are not asked. */
+/** Throws `secrets_unavailable`, which names every missing key. Older snapshots and history entries are not checked. */
 export async function requireSecrets(vault: SealedStore): Promise<void> {
   const faults = await secretFaults(vault);
   if (faults.length > 0) throw new AppError('secrets_unavailable', faults.join(' '));
 }
 
-/** What every key protects, the first key of the ring first. */
+/** The data that each key encrypts, the first key of the list first. */
 export async function keysReport(vault: SealedStore): Promise<KeyUse[]> {
   const { store, keyring } = vault;
   const { deployment } = store.tables;
@@ -116,11 +116,11 @@ async function historyKeys({ db, tables: { history } }: Store): Promise<Map<stri
       .from(history)
       .where(and(gt(history.id, last), sealed))
       .orderBy(asc(history.id))
-      .limit(PAGE);
+      .limit(ROWS_PER_STATEMENT);
     for (const [key, count] of countKeys(rows.map(({ before, after }) => keysIn(`${before ?? ''}${after ?? ''}`)))) {
       counts.set(key, (counts.get(key) ?? 0) + count);
     }
-    if (rows.length < PAGE) return counts;
+    if (rows.length < ROWS_PER_STATEMENT) return counts;
     last = rows.at(-1)?.id ?? last;
   }
 }
@@ -135,7 +135,7 @@ function countKeys(lists: readonly (readonly string[])[]): Map<string, number> {
 }
 
 function listed(names: readonly string[]): string {
-  const shown = names.slice(0, NAMED);
+  const shown = names.slice(0, MAX_NAMES);
   const more = names.length - shown.length;
   const all = more > 0 ? [...shown, `${more} more`] : shown;
   return all.length < 2 ? all.join('') : `${all.slice(0, -1).join(', ')} and ${all.at(-1)}`;

@@ -1,5 +1,5 @@
 import type { Platform } from '#core/platform/platform.ts';
-import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
+import { clearSnapshotCache, type WithSnapshots } from './stored-snapshots.ts';
 import { and, eq } from 'drizzle-orm';
 import { noteChange } from '#core/store/journal.ts';
 import type { Schema } from '#core/store/schema.ts';
@@ -16,8 +16,8 @@ interface Rewrapped {
 }
 
 /**
- * Seals every stale secret of live records, of the active snapshot and of candidates with the first key: one transaction a record,
- * no new version, no history entry. What no key opens is left as it is.
+ * Seals every stale secret of live records, of the active snapshot and of candidates with the first key. One transaction per record,
+ * no new version, no history entry. A secret that no key opens stays as it is.
  */
 export async function rewrapSecrets(app: Platform & WithSnapshots): Promise<Rewrapped> {
   let entities = 0;
@@ -27,8 +27,8 @@ export async function rewrapSecrets(app: Platform & WithSnapshots): Promise<Rewr
 }
 
 /**
- * A snapshot holds copies of the ciphertexts of its day. The active one and candidates are sealed anew as they stand: their checksums
- * count fingerprints, which stay.
+ * Seals the stale secrets of the active snapshot and of candidates, which hold copies of the ciphertexts. Their checksums stay
+ * the same, because they are computed over fingerprints.
  */
 export async function rewrapServed(app: Platform & WithSnapshots): Promise<Rewrapped> {
   return app.store.write(async (tx) => {
@@ -44,8 +44,7 @@ export async function rewrapServed(app: Platform & WithSnapshots): Promise<Rewra
       await tx.update(blobs).set({ text }).where(eq(blobs.hash, blob.hash));
       fresh.add(blob.hash);
     }
-    app.snapshot_cache.versions.clear();
-    app.snapshot_cache.texts = new Map();
+    clearSnapshotCache(app);
     const changed = served.filter(({ blobs }) => blobs.some(({ hash }) => fresh.has(hash)));
     const active_snapshot = changed.some(({ is_active }) => is_active);
     return { entities: changed.length - Number(active_snapshot), active_snapshot };
@@ -57,12 +56,12 @@ async function rewrapHolder(
   { table: name, key, id, columns, secrets }: SealedRecord,
 ): Promise<number> {
   if (!secrets.some((secret) => keyring.stale(secret.sealed) && opens(keyring, secret))) return 0;
-  // The columns named are JSON in every table; which one it is does not matter here.
-  const table = store.tables[name] as unknown as Schema['connections'];
+  // These columns are JSON in every table, so the type of one table serves for all.
+  const table = store.tables[name] as Schema['connections'];
   const equals = (of: string, value: unknown) => eq(table[of as 'extra_params'], value as Record<string, unknown>);
   return store.write(async (tx) => {
     if (name === 'connections') await noteChange(store, tx, 'connection', String(id));
-    const [row] = (await tx.select().from(table).where(equals(key, id))) as unknown as Record<string, unknown>[];
+    const [row] = (await tx.select().from(table).where(equals(key, id))) as Record<string, unknown>[];
     const change: Record<string, Record<string, unknown>> = {};
     for (const of of row === undefined ? [] : columns) {
       const text = JSON.stringify(row?.[of] ?? null);
@@ -71,7 +70,7 @@ async function rewrapHolder(
     }
     const changed = Object.keys(change);
     if (changed.length === 0) return 0;
-    // Whoever writes meanwhile seals with the first key as well, and wins.
+    // A record that changed since it was read is skipped: that write sealed it with the first key.
     const unchanged = changed.map((of) => equals(of, row?.[of]));
     const stored = await tx
       .update(table)
@@ -82,12 +81,13 @@ async function rewrapHolder(
   });
 }
 
-/** A JSON text with its stale ciphertexts replaced. Each has a nonce of its own, so none can be mistaken for another. */
+/** Replaces the stale ciphertexts of a JSON text. Each has a different nonce, so no two are equal. */
 function rewrapText(keyring: Keyring, text: string, secrets: readonly SecretAt[]): string {
   let fresh = text;
   for (const secret of secrets) {
     if (!keyring.stale(secret.sealed) || !opens(keyring, secret)) continue;
-    fresh = fresh.replaceAll(secret.sealed, keyring.seal(keyring.open(secret.sealed, secret.place), secret.place));
+    const { sealed, path } = secret;
+    fresh = fresh.replaceAll(sealed, keyring.seal(keyring.open(sealed, path), path));
   }
   return fresh;
 }

@@ -7,7 +7,7 @@ import { type SecretAt, secretsIn } from '#core/lib/sealed-values.ts';
 import { type Keyring, openOrNull } from '#core/lib/secrets.ts';
 import { HOLDS_SECRETS } from '#snapshots/format/tree.ts';
 
-/** A whole app, or the store and the ring alone, when a lost key keeps the app from starting. */
+/** The parts of the app that read sealed values. A server that cannot start because of a missing key has only these. */
 export interface SealedStore {
   readonly store: Store;
   readonly keyring: Keyring;
@@ -15,7 +15,7 @@ export interface SealedStore {
 
 /** A record that holds secrets. */
 export interface SealedRecord {
-  /** Such as `connection shop`. */
+  /** For example `connection shop`. */
   readonly name: string;
   readonly secrets: readonly SecretAt[];
   readonly table: keyof Schema;
@@ -26,27 +26,27 @@ export interface SealedRecord {
   readonly columns: readonly string[];
 }
 
-export const opens = (keyring: Keyring, { sealed, place }: SecretAt): boolean => openOrNull(keyring, sealed, place) !== null;
+export const opens = (keyring: Keyring, { sealed, path }: SecretAt): boolean => openOrNull(keyring, sealed, path) !== null;
 
-/** The records that the server works with; a table with a sealed column belongs here. */
+/** Every stored record with a secret, snapshots aside. A new table with a sealed column has to be listed here. */
 export async function liveRecords({ store }: SealedStore): Promise<SealedRecord[]> {
   const { db, tables } = store;
-  /** @param place where the secrets of its records belong, before the id. @param columns JSON columns that may hold them. */
+  /** @param prefix the part of a secret's path before the id. @param columns JSON columns that may hold secrets. */
   const holdersIn = async <T extends keyof Schema>(
     table: T,
-    place: string,
+    prefix: string,
     columns: readonly string[],
     nameOf: (row: Schema[T]['$inferSelect']) => string,
     { key = 'id', where }: { readonly key?: string; readonly where?: SQL } = {},
   ): Promise<SealedRecord[]> => {
-    // Every one of these tables is read alike.
+    // These tables differ, but all are read in the same way.
     const rows = await db
       .select()
       .from(tables[table] as Schema['connections'])
       .where(where);
     const holders = rows.map((row) => {
       const id = (row as Record<string, unknown>)[key] as string | number;
-      const secrets = secretsIn(row, `${place}/${id}`);
+      const secrets = secretsIn(row, `${prefix}/${id}`);
       return { name: nameOf(row), secrets, table, key, id, columns };
     });
     return holders.toSorted((a, b) => (a.name < b.name ? -1 : 1));
@@ -71,28 +71,29 @@ export async function liveRecords({ store }: SealedStore): Promise<SealedRecord[
     holdersIn('proposal_operations', 'proposal_operation', ['input'], ({ summary }) => `a proposal (${summary})`),
     holdersIn('signing_keys', 'signing_key', ['private_key'], ({ kid }) => `the signing key ${kid.slice(0, 8)}`, { key: 'kid' }),
   ]);
-  // A start seals it again by itself.
-  const own = fingerprint === null ? [] : [{ ...FINGERPRINT, secrets: [{ place: 'meta/fingerprint_key', sealed: fingerprint }] }];
-  return [...own, ...found.flat()].filter(({ secrets }) => secrets.length > 0);
+  // Every start seals the fingerprint key with the first key.
+  const fingerprint_key =
+    fingerprint === null ? [] : [{ ...FINGERPRINT, secrets: [{ path: 'meta/fingerprint_key', sealed: fingerprint }] }];
+  return [...fingerprint_key, ...found.flat()].filter(({ secrets }) => secrets.length > 0);
 }
 
 const FINGERPRINT = { name: 'the fingerprint key', table: 'meta', key: 'key', id: 'fingerprint_key', columns: [] } as const;
 const SETTINGS = { name: 'the server configuration', table: 'server_config', key: 'id', columns: ['settings'] } as const;
 
-/** With what hosts are given: the active snapshot and candidates. */
+/** The live records, the active snapshot and the candidates. */
 export async function allHolders(vault: SealedStore): Promise<Pick<SealedRecord, 'name' | 'secrets'>[]> {
   const served = await servedBlobs(vault.store);
   return [...(await liveRecords(vault)), ...served.map(({ name, blobs }) => ({ name, secrets: blobs.flatMap(blobSecrets) }))];
 }
 
-/** Every secret that a frozen entity holds, with its place. */
+/** Every secret of a frozen entity, with its path. */
 export function blobSecrets({ kind, text }: { readonly kind: string; readonly text: string }): SecretAt[] {
   if (!text.includes('"$sealed"')) return [];
   const frozen = JSON.parse(text) as { readonly id?: string };
   return secretsIn(frozen, kind === 'connection' ? `connection/${frozen.id}` : 'server_config');
 }
 
-/** What of the active snapshot and of each candidate may hold secrets. They may share it. */
+/** The blobs of the active snapshot and of each candidate that may hold secrets. Snapshots can share a blob. */
 export async function servedBlobs({ db, tables }: Pick<Store, 'db' | 'tables'>) {
   const { snapshots, deployment, blobs, candidates } = tables;
   const active = await db
@@ -117,7 +118,7 @@ export async function servedBlobs({ db, tables }: Pick<Store, 'db' | 'tables'>) 
   );
 }
 
-/** The kinds that hold secrets come first in a tree. */
+/** Hashes of the leaves that may hold secrets. They come first in a tree. */
 export async function sealedHashes(store: Pick<Store, 'tables'>, tx: Db, content: string): Promise<Set<string>> {
   const leaves = await readFirst(store, tx, content, ({ kind }) => HOLDS_SECRETS.includes(kind));
   return new Set(leaves.map(({ hash }) => hash));

@@ -3,6 +3,7 @@ import type { Db } from '#core/store/store.ts';
 import { eq, desc, sql, and, inArray, lt, lte } from 'drizzle-orm';
 import { branchesIn, readBranches, readTree, readTexts, listOf, PAGE } from '#core/store/trees.ts';
 import { type Leaf, type Tree, toContent, HOLDS_SECRETS, deltaBetween, deltaOf, type Delta } from '#snapshots/format/tree.ts';
+import type { LeafKind } from '#core/contract/entities.ts';
 import type { Counts } from '#core/contract/deploy/deploy.ts';
 import type { FrozenServer, SnapshotContent } from '#snapshots/format/format.ts';
 import type { StoredActor } from '#core/contract/fields.ts';
@@ -12,7 +13,7 @@ import type { Schema } from '#core/store/schema.ts';
 import { pagesOf } from '#core/lib/slices.ts';
 import { AppError } from '#core/errors.ts';
 
-/** The texts of frozen entities: those that the working copy still has, the others as they are stored. */
+/** Reads the texts of frozen entities: from the working copy when it still has them, otherwise from the store. */
 export const textsIn =
   (app: Platform & WithSnapshots, textOf: (hash: string) => string | undefined) =>
   async (leaves: readonly Leaf[]): Promise<ReadonlyMap<string, string>> => {
@@ -23,10 +24,10 @@ export const textsIn =
     return new Map(leaves.map(({ hash }) => [hash, textOf(hash) ?? stored.get(hash) ?? '']));
   };
 
-/** Contract section 13. */
-export const KEPT_SNAPSHOTS = 100;
+/** Older versions are deleted. */
+export const MAX_SNAPSHOTS = 100;
 
-/** A stored version: its list of entities, whose texts are read when they are needed. */
+/** A stored version: a list of its entities, whose texts are read when they are needed. */
 export interface StoredSnapshot {
   readonly version: number;
   readonly checksum: string;
@@ -34,37 +35,58 @@ export interface StoredSnapshot {
   readonly counts: Counts;
   readonly tree: Tree;
   readonly server: FrozenServer;
-  /** Its branches are stored, not its list in one text. */
-  readonly branched: boolean;
 }
 
-export interface NewSnapshot extends Omit<StoredSnapshot, 'version' | 'branched'> {
+export interface NewSnapshot extends Omit<StoredSnapshot, 'version'> {
   readonly note: string | null;
   readonly actor: StoredActor;
 }
 
-/** The versions read or stored last, and the texts that came with the newest, but for secrets: another server may seal them anew. */
+/** The versions that were read or stored last, and the texts that the newest one added. */
 export interface SnapshotCache {
   readonly versions: Map<number, StoredSnapshot>;
+  /** By hash. Without texts that may hold secrets: another server may seal them with another key. */
   texts: ReadonlyMap<string, string>;
-  /** How many versions are stored. */
-  kept: number;
-  /** What candidates hold, by their id: it stays stored when the last version that has it goes. */
+  /** How many versions stay in the store. */
+  max_versions: number;
+  /** Hashes that each candidate contains, by its id. They stay stored when the last version with them is deleted. */
   readonly pinned: Map<string, ReadonlySet<string>>;
-  /** Whether a configuration reads a claim of callers, by the claim and its checksum: it never changes. */
+  /** Whether a configuration reads a claim of callers, by claim and checksum. The answer never changes. */
   readonly claim_reads: RecentMap<boolean>;
+  /** The changes from one version to another, by both numbers. Versions never change. */
+  readonly changed: RecentMap<VersionChanges>;
 }
 
-/** Hosts are brought from one of these to the active one. */
-const CACHED = 3;
+/** The names of the entities that a version adds, changes and removes, by kind, and their keys. */
+export interface VersionChanges {
+  readonly names: ReadonlyMap<LeafKind, Readonly<Record<'added' | 'changed' | 'removed', readonly string[]>>>;
+  readonly keys: readonly string[];
+}
+
+/** Enough to send a host only what changed between the version it serves and the active one. */
+const CACHED_VERSIONS = 3;
 
 export const createSnapshotCache = (): SnapshotCache => ({
   versions: new Map(),
   texts: new Map(),
-  kept: KEPT_SNAPSHOTS,
+  max_versions: MAX_SNAPSHOTS,
   pinned: new Map(),
-  claim_reads: createRecentMap(2 * CACHED),
+  claim_reads: createRecentMap(2 * CACHED_VERSIONS),
+  changed: createRecentMap(MAX_SNAPSHOTS),
 });
+
+/** Drops the cached versions and texts, which are then read from the store. */
+export function clearSnapshotCache({ snapshot_cache }: WithSnapshots): void {
+  snapshot_cache.versions.clear();
+  snapshot_cache.texts = new Map();
+}
+
+/** Frees the cached texts when they are more than `max`. @returns how many there were. */
+export function releaseTexts({ snapshot_cache }: WithSnapshots, max: number): number {
+  const { size } = snapshot_cache.texts;
+  if (size >= max) snapshot_cache.texts = new Map();
+  return size;
+}
 
 export async function readSnapshot(app: Platform & WithSnapshots, version: number): Promise<StoredSnapshot | null> {
   const cached = app.snapshot_cache.versions.get(version);
@@ -75,15 +97,14 @@ export async function readSnapshot(app: Platform & WithSnapshots, version: numbe
   const tree = await readTree(app.store, app.store.db, row.content);
   const { server } = await contentOf(app, leavesOf(tree.leaves, 'server'));
   const { checksum, created_at, counts } = row;
-  const branched = branchesIn(row.content) !== null;
-  return cacheSnapshot(app, { version, checksum, created_at, counts, tree, server, branched });
+  return cacheSnapshot(app, { version, checksum, created_at, counts, tree, server });
 }
 
 export function cacheSnapshot(app: Platform & WithSnapshots, stored: StoredSnapshot): StoredSnapshot {
   const { versions } = app.snapshot_cache;
   versions.delete(stored.version);
   versions.set(stored.version, stored);
-  for (const [oldest] of [...versions].slice(0, -CACHED)) versions.delete(oldest);
+  for (const [oldest] of [...versions].slice(0, -CACHED_VERSIONS)) versions.delete(oldest);
   return stored;
 }
 
@@ -101,20 +122,20 @@ export async function textsOf(app: Platform & WithSnapshots, leaves: readonly Le
   return found;
 }
 
-/** The configuration that some leaves stand for; those of a whole tree: all of it. */
+/** The configuration that these leaves describe: all of it when they are the leaves of a whole tree. */
 export async function contentOf(app: Platform & WithSnapshots, leaves: readonly Leaf[]): Promise<SnapshotContent> {
   const texts = await textsOf(app, leaves);
   return toContent(leaves, (hash) => texts.get(hash));
 }
 
-/** 0 when nothing was ever deployed. */
+/** Number of the newest version, or 0 when nothing was ever deployed. */
 export async function newestVersion(app: Platform, tx: Db = app.store.db): Promise<number> {
   const { snapshots } = app.store.tables;
   const [newest] = await tx.select({ version: snapshots.version }).from(snapshots).orderBy(desc(snapshots.version)).limit(1);
   return newest?.version ?? 0;
 }
 
-/** Stores a snapshot as the next version, and of its entities and branches those that the version before lacks. */
+/** Stores a snapshot as the next version, with those of its entities and branches that the previous version lacks. */
 export async function storeSnapshot(
   app: Platform & WithSnapshots,
   tx: Db,
@@ -130,15 +151,15 @@ export async function storeSnapshot(
     storeBlobs(app, tx, rows),
     tx.insert(snapshots).values({ version, checksum, content: listOf(tree), counts, note, actor, created_at }),
   ]);
-  await forgetOldest(app, tx, version - app.snapshot_cache.kept);
-  const kept = rows.filter(({ kind }) => kind !== 'branch' && !HOLDS_SECRETS.includes(kind));
-  app.snapshot_cache.texts = new Map(kept.map(({ hash, text }) => [hash, text]));
-  return { version, ...head, tree, server, branched: true };
+  await deleteOldest(app, tx, version - app.snapshot_cache.max_versions);
+  const cacheable = rows.filter(({ kind }) => kind !== 'branch' && !HOLDS_SECRETS.includes(kind));
+  app.snapshot_cache.texts = new Map(cacheable.map(({ hash, text }) => [hash, text]));
+  return { version, ...head, tree, server };
 }
 
 type NewBlob = Schema['blobs']['$inferInsert'];
 
-/** The entities and branches of a tree that an earlier version lacks. Rejects when a text is neither given nor stored. */
+/** The entities and branches of a tree that an earlier version lacks. Rejects when `textOf` and the store both lack a text. */
 export async function newBlobs(
   app: Platform & WithSnapshots,
   tx: Db,
@@ -147,8 +168,8 @@ export async function newBlobs(
   since: number,
   textOf: (hash: string) => string | undefined,
 ): Promise<NewBlob[]> {
-  const before = await listedOf(app, tx, earlier);
-  const { added } = deltaBetween(before?.tree ?? null, tree);
+  const before = await treeOf(app, tx, earlier);
+  const { added } = deltaBetween(before, tree);
   const stored = await readTexts(
     app.store,
     tx,
@@ -161,7 +182,7 @@ export async function newBlobs(
     if (text === undefined) throw notStored(leaf);
     rows.set(hash, { hash, kind, text, since });
   }
-  const known = new Set(before?.branched === true ? before.tree.branches.map(({ hash }) => hash) : []);
+  const known = new Set(before?.branches.map(({ hash }) => hash));
   for (const { hash, text } of tree.branches) if (!known.has(hash)) rows.set(hash, { hash, kind: 'branch', text, since });
   return [...rows.values()];
 }
@@ -175,20 +196,18 @@ async function storeBlobs(app: Platform, tx: Db, rows: readonly NewBlob[]): Prom
 }
 
 /** A stored version's tree, and whether its branches are stored. */
-type Listed = Pick<StoredSnapshot, 'tree' | 'branched'>;
-
-async function listedOf(app: Platform & WithSnapshots, tx: Db, version: number): Promise<Listed | null> {
+async function treeOf(app: Platform & WithSnapshots, tx: Db, version: number): Promise<Tree | null> {
   const cached = app.snapshot_cache.versions.get(version);
-  if (cached !== undefined) return cached;
+  if (cached !== undefined) return cached.tree;
   const content = await contentText(app, tx, version);
-  return content === null ? null : { tree: await readTree(app.store, tx, content), branched: branchesIn(content) !== null };
+  return content === null ? null : await readTree(app.store, tx, content);
 }
 
 /**
- * Drops versions up to `last`, and each entity and branch with the last version that has it: one that the next version lacks and
- * that did not come back since.
+ * Deletes versions up to `last`, and the entities and branches that no later version contains: the next version lacks them, and none
+ * added them again since.
  */
-async function forgetOldest(app: Platform & WithSnapshots, tx: Db, last: number): Promise<void> {
+async function deleteOldest(app: Platform & WithSnapshots, tx: Db, last: number): Promise<void> {
   const { snapshots, blobs } = app.store.tables;
   const old = await tx.select({ version: snapshots.version }).from(snapshots).where(lte(snapshots.version, last));
   const isPinned = old.length === 0 ? () => false : await pinnedByCandidates(app, tx);
@@ -202,13 +221,11 @@ async function forgetOldest(app: Platform & WithSnapshots, tx: Db, last: number)
   if (old.length > 0) await tx.delete(snapshots).where(lt(snapshots.version, last + 1));
 }
 
-/** Hashes that a version has and the next one lacks. Only branches that are not in both are read. */
+/** Hashes that a version contains and the next one lacks. Reads only the branches that are not in both. */
 async function lostAfter(app: Platform, tx: Db, version: number): Promise<string[]> {
   const [old, next] = [await contentText(app, tx, version), await contentText(app, tx, version + 1)];
   if (old === null || next === null) return [];
   const [was, is] = [branchesIn(old), branchesIn(next)];
-  const all = async (content: string) => (await readTree(app.store, tx, content)).leaves;
-  if (was === null || is === null) return lostWith(deltaOf(await all(next), await all(old)));
   const [had, has] = [new Set(was), new Set(is)];
   const lost = was.filter((hash) => !has.has(hash));
   const came = is.filter((hash) => !had.has(hash));
@@ -226,7 +243,7 @@ const notStored = ({ kind, name }: Leaf): AppError => new AppError('internal', `
 
 const lostWith = ({ added }: Delta): string[] => added.map(({ hash }) => hash);
 
-/** Hashes that candidates need, whichever versions go. What a candidate holds never changes, so it is read once. */
+/** Tests whether a candidate needs a hash, even when no version does. A candidate never changes, so it is read once. */
 export async function pinnedByCandidates(app: Platform & WithSnapshots, tx: Db): Promise<(hash: string) => boolean> {
   const { candidates } = app.store.tables;
   const rows = await tx.select({ id: candidates.id }).from(candidates);
@@ -237,11 +254,11 @@ export async function pinnedByCandidates(app: Platform & WithSnapshots, tx: Db):
   return (hash) => [...pinned.values()].some((hashes) => hashes.has(hash));
 }
 
-/** Of a candidate's entities and branches. */
+/** Hashes of a candidate's entities and branches. */
 export async function hashesOf(app: Platform, tx: Db, id: string): Promise<ReadonlySet<string>> {
   const { candidates } = app.store.tables;
   const [row] = await tx.select({ content: candidates.content }).from(candidates).where(eq(candidates.id, id));
-  const branches = branchesIn(row?.content ?? '') ?? [];
+  const branches = row === undefined ? [] : branchesIn(row.content);
   const leaves = (await readBranches(app.store, tx, branches)).flat();
   return new Set([...branches, ...leaves.map(({ hash }) => hash)]);
 }

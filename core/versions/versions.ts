@@ -3,7 +3,7 @@ import { createWorkingCopyHolder, type WithWorkingCopy } from './working-copy.ts
 
 export type WithVersions = WithSnapshots & WithWorkingCopy;
 
-/** What is kept of versions in memory: those that were read last, and the frozen working copy. */
+/** The versions that were read last, and the frozen working copy, in memory. */
 export const createVersions = (): WithVersions => ({
   snapshot_cache: createSnapshotCache(),
   working_copy: createWorkingCopyHolder(),

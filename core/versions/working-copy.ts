@@ -8,22 +8,20 @@ import { createRecentMap, type RecentMap } from '#core/lib/recent-map.ts';
 import { createLock, type Lock } from '#core/store/open.ts';
 import type { Db } from '#core/store/store.ts';
 import type { Compiled } from '#snapshots/freeze/compile.ts';
+import type { Leaf } from '#snapshots/format/tree.ts';
 import { createFrozenState, type FrozenState, type FrozenView } from '#snapshots/freeze/freeze.ts';
 import { createSlices, pagesOf } from '#core/lib/slices.ts';
 
-/**
- * The configuration as it is stored now, frozen. It is brought up to date by what was written since: reading, freezing and
- * hashing cost as much as the change.
- */
+/** The stored configuration, frozen. Updating it reads, freezes and hashes only what was written since the last update. */
 export interface WorkingCopy {
   readonly state: FrozenState;
-  /** Number of the last change that is in it. */
+  /** Number of the last change that it includes. */
   seq: number;
-  /** Definitions whose statements their database has not prepared as they are now. */
+  /** Ids of definitions whose database has not prepared their present statement. */
   readonly unprepared: Set<string>;
-  /** What tells that the schema of a connection's database is the one that all its statements were prepared on. */
+  /** Schema mark by connection: while the database reports the same mark, its statements need not be prepared again. */
   readonly schemas: Map<string, string>;
-  /** As they were read, of the few that changed last: the next deploy prepares their statements. */
+  /** The few definitions that changed last: the next deploy prepares their statements without reading them again. */
   readonly fresh: RecentMap<Definition>;
 }
 
@@ -36,42 +34,52 @@ export interface WorkingCopyHolder {
 }
 export const createWorkingCopyHolder = (): WorkingCopyHolder => ({ lock: createLock(), copy: null });
 
-const PAGE = 500;
-const FEW = 50;
+const ROWS_PER_STATEMENT = 500;
+const MAX_FRESH = 50;
 
-/** The working copy and what is in it now; the next reader may change it at any time. */
+/** The working copy, brought up to date, and a view of its present state. The next reader may change the copy at any time. */
 export function readWorkingCopy(
   app: Platform & WithWorkingCopy,
 ): Promise<{ readonly copy: WorkingCopy; readonly view: FrozenView }> {
   const holder = app.working_copy;
   return holder.lock(async () => {
     try {
-      holder.copy = await app.store.read((tx) => broughtUp(app, tx, holder.copy));
+      holder.copy = await app.store.read((tx) => update(app, tx, holder.copy));
       return { copy: holder.copy, view: holder.copy.state.view() };
     } catch (error) {
-      // It may be half brought up.
+      // The update may have stopped halfway.
       holder.copy = null;
       throw error;
     }
   });
 }
 
-async function broughtUp(app: Platform, tx: Db, copy: WorkingCopy | null): Promise<WorkingCopy> {
+/** Forgets the working copy: the next reader reads and freezes everything again. */
+export function forgetWorkingCopy({ working_copy }: WithWorkingCopy): void {
+  working_copy.copy = null;
+}
+
+/** Frees the texts of leaves that are stored now. */
+export function releaseFrozenTexts({ working_copy }: WithWorkingCopy, leaves: readonly Leaf[]): void {
+  working_copy.copy?.state.forget(leaves);
+}
+
+async function update(app: Platform, tx: Db, copy: WorkingCopy | null): Promise<WorkingCopy> {
   if (copy === null) return readAll(app, tx);
   const [changes, server] = await Promise.all([changesSince(app.store, tx, copy.seq), readServerConfig(app, tx)]);
   if (changes === null) return readAll(app, tx);
   copy.state.putServer(server);
   const ids = new Map<DefinitionKind, Set<string>>(DEFINITION_KINDS.map((kind) => [kind, new Set()]));
   for (const { kind, entity_id } of changes.changed) {
-    if (kind === 'connection') await takeConnection(app, tx, copy, entity_id, ids);
+    if (kind === 'connection') await freezeChangedConnection(app, tx, copy, entity_id, ids);
     else if (kind !== 'server') ids.get(kind)?.add(entity_id);
   }
-  for (const [kind, changed] of ids) await takeDefinitions(app, tx, copy, kind, [...changed]);
+  for (const [kind, changed] of ids) await freezeDefinitions(app, tx, copy, kind, [...changed]);
   copy.seq = changes.seq;
   return copy;
 }
 
-/** Everything that is stored, as a transaction sees it. */
+/** Reads and freezes everything that a transaction sees. */
 export async function readAll(app: Platform, tx: Db): Promise<WorkingCopy> {
   const state = createFrozenState(app.env.SVC_ALLOW_PASSTHROUGH_SQL);
   const copy: WorkingCopy = {
@@ -79,30 +87,35 @@ export async function readAll(app: Platform, tx: Db): Promise<WorkingCopy> {
     seq: await lastChange(app.store, tx),
     unprepared: new Set(),
     schemas: new Map(),
-    fresh: createRecentMap(FEW),
+    fresh: createRecentMap(MAX_FRESH),
   };
   state.putServer(await readServerConfig(app, tx));
   for (const row of await tx.select().from(app.store.tables.connections)) state.putConnection(row);
   for (const kind of DEFINITION_KINDS) {
     const table = entityTable(app.store, kind);
     for (let last = ''; ;) {
-      const page = await tx.select({ id: table.id }).from(table).where(gt(table.id, last)).orderBy(asc(table.id)).limit(PAGE);
-      await takeDefinitions(
+      const page = await tx
+        .select({ id: table.id })
+        .from(table)
+        .where(gt(table.id, last))
+        .orderBy(asc(table.id))
+        .limit(ROWS_PER_STATEMENT);
+      await freezeDefinitions(
         app,
         tx,
         copy,
         kind,
         page.map(({ id }) => id),
       );
-      if (page.length < PAGE) break;
+      if (page.length < ROWS_PER_STATEMENT) break;
       last = page.at(-1)?.id ?? last;
     }
   }
   return copy;
 }
 
-/** What a connection owns is frozen with its limits, so it is taken again too. */
-async function takeConnection(
+/** Definitions are frozen with the limits of their connection, so they are added to `ids`, to be frozen again. */
+async function freezeChangedConnection(
   app: Platform,
   tx: Db,
   { state, schemas }: WorkingCopy,
@@ -119,7 +132,7 @@ async function takeConnection(
   }
 }
 
-async function takeDefinitions(
+async function freezeDefinitions(
   app: Platform,
   tx: Db,
   { state, unprepared, fresh }: WorkingCopy,
@@ -127,12 +140,12 @@ async function takeDefinitions(
   ids: readonly string[],
 ): Promise<void> {
   const turn = createSlices();
-  for (const page of pagesOf(ids, PAGE)) {
+  for (const page of pagesOf(ids, ROWS_PER_STATEMENT)) {
     const found = new Set<string>();
     for (const definition of await readDefinitions(app, tx, kind, page)) {
       const { row, compiled } = definition;
       await state.put(kind, row, compiled);
-      if (ids.length <= FEW) fresh.set(row.id, definition);
+      if (ids.length <= MAX_FRESH) fresh.set(row.id, definition);
       else fresh.delete(row.id);
       found.add(row.id);
       unprepared.add(row.id);

@@ -5,42 +5,42 @@ import { fingerprintOf, keyIdOf } from '#core/lib/secrets.ts';
 import { endpointOf } from '#core/edge/mcp-endpoint.ts';
 import type { FrozenServer } from '#snapshots/format/format.ts';
 import { NO_CLAIMS, toIdentity } from '#core/query/identity.ts';
-import { createExpiringMap } from '#core/lib/expiring-map.ts';
+import { createExpiringMap } from '#core/lib/recent-map.ts';
 import { callerName } from '#core/lib/text/caller-name.ts';
 import { type Caller, createCaller } from './caller.ts';
 import { type Rights, rightsOf } from './rights.ts';
 import { type Credential, INVALID, type Refusal, type Scheme } from './scheme.ts';
 
-/** The one scope there is: to use the server. */
+/** The only scope: access to the server. */
 export const SCOPE = 'mcp';
 
 /** Access tokens of `auth_type` oauth_credentials: signed, so that every host with the same encryption key accepts them. */
 export interface AccessTokens extends Scheme {
-  /** @param audience addresses of the MCP endpoint that the token is for. */
+  /** @param audience addresses of the MCP endpoint that the token is valid for. */
   issue(client_id: string, server: FrozenServer, issuer: string, audience: readonly string[]): Promise<string>;
 }
 
 export interface AccessTokensOptions {
   /** `SVC_ENCRYPTION_KEY`: the first one signs, every one verifies. */
   readonly keys: readonly string[];
-  /** Of the MCP endpoint: the audiences that count. */
+  /** Addresses of the MCP endpoint: the audiences that are accepted. */
   readonly addresses: Addresses;
   readonly isIssuer: (url: string) => boolean;
   readonly now: () => number;
 }
 
 const VERIFIED = 10_000;
-/** The generation's name in a token. */
+/** The claim that carries the secret generation. */
 const GENERATION_CLAIM = 'edition';
 
 type Client = FrozenServer['oauth_clients'][number];
 interface TokenClaims {
   readonly client_id: string;
-  /** Changes with the client's secret: a token ends with the secret that it was issued for. */
+  /** Changes with the client's secret: a token expires with the secret that it was issued for. */
   readonly secret_generation: string;
-  /** Toolsets whose addresses it was issued for; null: it was for all that its client may see. */
+  /** The toolsets that the token is valid for; null: everything that its client may see. */
   readonly toolsets: readonly string[] | null;
-  /** Paths of the read-only address and of tags, when it was issued for these alone: it counts nowhere else. */
+  /** The paths that the token is valid for, if it was issued only for the read-only address or for tags. */
   readonly paths: readonly string[] | null;
 }
 
@@ -57,7 +57,7 @@ export function createAccessTokens({ keys, addresses, isIssuer, now }: AccessTok
   const ring = new Map(keys.map((key) => [keyIdOf(key), toSigningKey(key)]));
   const [current] = ring;
   const verified = createExpiringMap<TokenClaims>(now, VERIFIED);
-  /** Who was let in, until the last of their tokens ends: for sessions and streams. */
+  /** Admitted owners, until their last token expires: sessions and streams depend on them. */
   const owners = createExpiringMap<TokenClaims>(now, VERIFIED);
 
   const isCurrent = (claims: TokenClaims, server: FrozenServer): boolean => {
@@ -96,7 +96,7 @@ export function createAccessTokens({ keys, addresses, isIssuer, now }: AccessTok
 
   return {
     costly: false,
-    issuers: (_, own) => [own],
+    issuers: (_, local_issuer) => [local_issuer],
     scopes: () => [SCOPE],
     recall: ({ digest, path }, server) => admitAt(verified.get(digest), server, path),
     check,
@@ -125,7 +125,7 @@ export function createAccessTokens({ keys, addresses, isIssuer, now }: AccessTok
   };
 }
 
-/** The client itself is the subject (RFC 9068 section 2.2); an administrator may have written claims beside its secret. */
+/** The client itself is the subject (RFC 9068 section 2.2); an administrator may have added claims to it. */
 function toCaller(claims: TokenClaims, server: FrozenServer): Caller {
   const { client_id } = claims;
   const client = clientOf(server, client_id);
@@ -140,10 +140,15 @@ function toCaller(claims: TokenClaims, server: FrozenServer): Caller {
   );
 }
 
-const rightsWithin = (own: readonly string[] | null, asked: readonly string[] | null): Rights =>
-  own === null || asked === null ? rightsOf(own ?? asked) : rightsOf(own.filter((name) => asked.includes(name)));
+const rightsWithin = (granted: readonly string[] | null, requested: readonly string[] | null): Rights =>
+  granted === null || requested === null
+    ? rightsOf(granted ?? requested)
+    : rightsOf(granted.filter((name) => requested.includes(name)));
 
-/** A token for the address of a toolset gives that toolset alone; one for a part of the server is for that part (RFC 8707). */
+/**
+ * A token for a toolset's address is valid for that toolset only; a token for a part of the server, for that part only (RFC
+ * 8707).
+ */
 function issuedFor({ aud = [] }: JWTPayload, addresses: Addresses): Pick<TokenClaims, 'toolsets' | 'paths'> {
   const rests = (typeof aud === 'string' ? [aud] : aud).map((name) => addresses.restOf(name)).filter((rest) => rest !== null);
   const endpoints = rests.map(endpointOf).filter((endpoint) => endpoint !== null);

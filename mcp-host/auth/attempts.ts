@@ -1,30 +1,30 @@
-import { networkOf } from '#core/edge/network.ts';
-import { createExpiringMap } from '#core/lib/expiring-map.ts';
+import { networkOf } from '#core/edge/client-address.ts';
+import { createExpiringMap } from '#core/lib/recent-map.ts';
 import type { Refusal } from './scheme.ts';
 
 /** Failed attempts of each address within a minute, in memory. */
 export interface Attempts {
   /** Seconds until the address may try again; 0: now. */
   blocked(address: string): number;
-  /** One failed. */
+  /** Counts a failed attempt. */
   note(address: string): void;
   /**
-   * Takes a place for an attempt that costs something: of one address no more are under way than may still fail, and the
-   * others wait for their turn. Null: `leave` is called when the attempt is over, after `note`.
+   * Takes a slot for an expensive attempt. An address runs at most as many attempts at once as may still fail; the others wait.
+   * Null: the attempt may start, and the caller has to call `leave` when it is over, after `note`.
    */
   enter(address: string): Promise<Refusal | null>;
   leave(address: string): void;
 }
 
-/** Attempts of one address that are under way, and those that wait, the first first. */
-interface Line {
+/** Attempts of one address: the number of running ones, and the waiting ones, oldest first. */
+interface AttemptQueue {
   checking: number;
   readonly waiting: ((refusal: Refusal | null) => void)[];
 }
 
 const WINDOW_MS = 60_000;
 const ADDRESSES = 10_000;
-/** Of one address. */
+/** Most waiting attempts of one address. */
 const WAITING = 1_000;
 
 const FULL: Refusal = {
@@ -38,10 +38,10 @@ export const tooMany = (seconds: number): Refusal => ({
   retry_after: seconds,
 });
 
-/** @param now monotonic, in ms: setting the clock does not lengthen a block. */
+/** @param now monotonic, in ms, so that a change of the clock does not lengthen a block. */
 export function createAttempts(now: () => number, limit = 60): Attempts {
   const windows = createExpiringMap<{ count: number; readonly ends: number }>(now, ADDRESSES);
-  const lines = new Map<string, Line>();
+  const lines = new Map<string, AttemptQueue>();
 
   const failed = (network: string): number => windows.get(network)?.count ?? 0;
   const refusal = (network: string): Refusal | null => {

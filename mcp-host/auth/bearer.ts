@@ -3,38 +3,43 @@ import { type Scheme, type Credential, INVALID, type Refusal } from './scheme.ts
 import type { Log } from '#core/process/log.ts';
 import type { TokenFile, TokenList } from './list-file.ts';
 import { type Caller, TOKEN_OWNER as OWNER, createCaller, type Admission } from './caller.ts';
-import { type Claims, NO_CLAIMS, toIdentity } from '#core/query/identity.ts';
-import { rightsOf } from './rights.ts';
+import { type Claims, toIdentity } from '#core/query/identity.ts';
+import { type Rights, rightsOf } from './rights.ts';
 import { verifyPassword } from '#mcp-host/runtime/runtime.ts';
 
 const TOKEN_PREFIX = 'svc_mcp_';
 
-/** A use of a token on its way to the server. */
+/** A use of a token to report to the server. */
 export interface TokenUse {
   readonly id: string;
   readonly last_used_at: string;
 }
 
-/** Access tokens of `auth_type` bearer (contract section 8): the server's live list, kept on disk, checked here alone. */
+/**
+ * Access tokens of `auth_type` bearer. The server sends the list whenever it changes; the host stores it on disk and checks
+ * tokens without the server.
+ */
 export interface Bearer extends Scheme {
-  /** Takes what is on disk. */
+  /** Loads the list from disk. */
   load(): Promise<void>;
-  /** The list from now on. */
+  /** Replaces the list. */
   use(tokens: readonly LiveToken[]): Promise<void>;
-  /** Uses to report now: the first of a token at once, then every 10 s at most. */
+  /** Uses to report now: the first use of a token at once, then at most every 10 s. */
   takeUses(): TokenUse[];
-  /** Keeps on disk what is not there yet: uses, so that a host that starts without its server does not think tokens idle, and lists. */
+  /**
+   * Writes unsaved lists and uses to disk. A host that starts without its server would otherwise take used tokens for idle ones.
+   */
   keep(): Promise<void>;
   /** When the server sent the list; null before the first one. */
   as_of(): string | null;
-  /** Another number with every list. */
+  /** Changes with every list. */
   edition(): number;
 }
 
 export interface BearerOptions {
   readonly file: TokenFile;
   /** Opens a bcrypt hash sealed at `mcp_token/<id>/secret_hash`. */
-  readonly openSecret: (sealed: string, place: string) => string;
+  readonly openSecret: (sealed: string, path: string) => string;
   readonly log: Log;
   readonly now: () => number;
 }
@@ -42,7 +47,7 @@ export interface BearerOptions {
 interface Entry {
   readonly token: LiveToken;
   readonly caller: Caller;
-  /** ms; on this host or, as far as the server knows, on another. */
+  /** Last use in ms, on this host or, as reported by the server, on another one. */
   used_at: number;
   reported_at: number;
   unreported: boolean;
@@ -50,174 +55,204 @@ interface Entry {
 
 const REPORT_MS = 10_000;
 
-/** Of one batch (contract of the usage report). */
+/** Most uses in one usage report to the server. */
 const USES_AT_ONCE = 1_000;
 
-export const isTokenOwner = (owner: string): boolean => owner.startsWith(OWNER);
+const isTokenOwner = (owner: string): boolean => owner.startsWith(OWNER);
 
-/** @param token an older server sends it without toolsets and claims. */
 function toCaller(token: LiveToken): Caller {
-  const { id, name, token_prefix } = token;
-  const { toolsets = null } = token as Partial<LiveToken>;
-  // It came as JSON.
-  const claims = ((token as Partial<LiveToken>).claims ?? NO_CLAIMS) as Claims;
+  const { id, name, token_prefix, toolsets } = token;
+  // The claims were parsed from JSON.
+  const claims = token.claims as Claims;
   const identity = toIdentity(claims, { sub: `token:${name}`, token: name });
   return createCaller(`${OWNER}${id}`, token_prefix, rightsOf(toolsets), claims, identity);
 }
 
-export function createBearer({ file, openSecret, log, now }: BearerOptions): Bearer {
-  let list: TokenList | null = null;
-  let edition = 0;
-  let by_digest = new Map<string, Entry>();
-  let by_id = new Map<string, Entry>();
-  /** Revoked ones, for those who still send them. */
-  let revoked = new Map<string, LiveToken>();
-  /** What is on disk is older. */
-  let unsaved = false;
+export const createBearer = (options: BearerOptions): Bearer => new TokenScheme(options);
+
+class TokenScheme implements Bearer {
+  readonly costly = false;
+  readonly #options: BearerOptions;
+  #list: TokenList | null = null;
+  #edition = 0;
+  #by_digest = new Map<string, Entry>();
+  #by_id = new Map<string, Entry>();
+  /** Revoked tokens by digest, so that a refusal can name the token. */
+  #revoked = new Map<string, LiveToken>();
+  /** Whether the list or a use is newer than the file. */
+  #unsaved = false;
   /**
-   * Digest to the sealed hash that it was verified against, for as long as the list holds both: what was true of them stays true, and
-   * whether the token counts is looked up at every call.
+   * The sealed hash that each digest was verified against, while the list has both. A match never changes; whether the token is
+   * live is checked at every call.
    */
-  const verified = new Map<string, string>();
+  readonly #verified = new Map<string, string>();
+  #pending_write: Promise<void> = Promise.resolve();
 
-  const isLive = ({ token: { revoked, idle_timeout_minutes }, used_at }: Entry): boolean =>
-    !revoked && (idle_timeout_minutes === null || now() - used_at <= idle_timeout_minutes * 60_000);
+  constructor(options: BearerOptions) {
+    this.#options = options;
+  }
 
-  const take = (next: TokenList) => {
-    const before = by_id;
-    list = next;
-    edition++;
-    by_digest = new Map();
-    by_id = new Map();
-    revoked = new Map();
-    for (const token of next.tokens) {
-      const known = before.get(token.id);
-      const used_at = Math.min(now(), Math.max(Date.parse(token.last_used_at ?? token.created_at), known?.used_at ?? 0));
-      const caller = toCaller(token);
-      const entry = { reported_at: known?.reported_at ?? 0, unreported: known?.unreported ?? false, token, caller, used_at };
-      by_id.set(token.id, entry);
-      if (token.revoked) revoked.set(token.digest, token);
-      else by_digest.set(token.digest, entry);
-    }
-    for (const [digest, sealed] of verified) {
-      if (by_digest.get(digest)?.token.secret_hash.$sealed !== sealed) verified.delete(digest);
-    }
-  };
-
-  const liveEntry = ({ digest }: Credential): Entry | null => {
-    const entry = by_digest.get(digest);
-    return entry !== undefined && isLive(entry) ? entry : null;
-  };
-  /** Who has the digest had the token. */
-  const ended = ({ digest }: Credential): Refusal => {
-    const gone = revoked.get(digest);
-    if (gone !== undefined) return { ...INVALID, noted: `The access token ${gone.token_prefix} was revoked.` };
-    const idle = by_digest.get(digest)?.token;
-    return idle === undefined ? INVALID : { ...INVALID, noted: `The access token ${idle.token_prefix} expired without use.` };
-  };
-  const admit = (entry: Entry): Caller => {
-    entry.used_at = now();
-    entry.unreported = true;
-    unsaved = true;
-    return entry.caller;
-  };
-  const isVerified = ({ digest }: Credential, { token }: Entry): boolean => verified.get(digest) === token.secret_hash.$sealed;
-
-  const verify = async ({ token, digest }: Credential, { id, secret_hash: { $sealed } }: LiveToken): Promise<boolean> => {
-    const fits = await verifyPassword(token, openSecret($sealed, `mcp_token/${id}/secret_hash`));
-    if (fits) verified.set(digest, $sealed);
-    return fits;
-  };
-
-  const check = async (credential: Credential): Promise<Caller | Refusal> => {
-    const entry = liveEntry(credential);
-    if (entry === null) return ended(credential);
-    if (isVerified(credential, entry)) return admit(entry);
+  async check(credential: Credential): Promise<Caller | Refusal> {
+    const entry = this.#liveEntry(credential);
+    if (entry === null) return this.#ended(credential);
+    if (this.#isVerified(credential, entry)) return this.#admit(entry);
     try {
-      if (!(await verify(credential, entry.token))) return INVALID;
+      if (!(await this.#verify(credential, entry.token))) return INVALID;
     } catch (error) {
-      log.error('token_not_checked', { id: entry.token.id, error: String(error) });
+      this.#options.log.error('token_not_checked', { id: entry.token.id, error: String(error) });
       return {
         status: 503,
         message: 'The access token cannot be checked right now. See the log of the host.',
         retry_after: 5,
       };
     }
-    // It may have been revoked in the meantime.
-    const current = liveEntry(credential);
-    return current === null ? ended(credential) : admit(current);
-  };
+    // The token may have been revoked during the check.
+    const current = this.#liveEntry(credential);
+    return current === null ? this.#ended(credential) : this.#admit(current);
+  }
 
-  /** The list with what this host knows of uses. */
-  const toFile = ({ as_of, tokens }: TokenList): TokenList => ({
-    as_of,
-    tokens: tokens.map((token) => {
-      const used_at = by_id.get(token.id)?.used_at ?? 0;
-      const is_newer = used_at > Date.parse(token.last_used_at ?? token.created_at);
-      return is_newer ? { ...token, last_used_at: new Date(used_at).toISOString() } : token;
-    }),
-  });
-  let kept: Promise<void> = Promise.resolve();
-  const save = (): Promise<void> => {
-    if (list === null) return kept;
-    unsaved = false;
-    kept = file.write(toFile(list)).catch((error: unknown) => {
-      unsaved = true;
-      log.error('tokens_not_kept', { error: String(error) });
+  recall(credential: Credential): Caller | null {
+    const entry = this.#liveEntry(credential);
+    return entry !== null && this.#isVerified(credential, entry) ? this.#admit(entry) : null;
+  }
+
+  holds({ owner }: Admission): boolean {
+    const entry = isTokenOwner(owner) ? this.#by_id.get(owner.slice(OWNER.length)) : undefined;
+    return entry !== undefined && this.#isLive(entry);
+  }
+
+  rights({ owner }: Admission): Rights | null {
+    return this.#by_id.get(owner.slice(OWNER.length))?.caller.rights ?? null;
+  }
+
+  async load(): Promise<void> {
+    try {
+      const found = await this.#options.file.read();
+      if (found !== null && this.#list === null) this.#take(found);
+    } catch (error) {
+      this.#options.log.error('token_file_damaged', { error: String(error) });
+    }
+  }
+
+  async use(tokens: readonly LiveToken[]): Promise<void> {
+    this.#take({ as_of: new Date(this.#options.now()).toISOString(), tokens });
+    await this.#save();
+  }
+
+  takeUses(): TokenUse[] {
+    const due: TokenUse[] = [];
+    for (const entry of this.#by_id.values()) {
+      if (!entry.unreported || this.#options.now() - entry.reported_at < REPORT_MS) continue;
+      if (due.length === USES_AT_ONCE) break;
+      entry.unreported = false;
+      entry.reported_at = this.#options.now();
+      due.push({ id: entry.token.id, last_used_at: new Date(entry.used_at).toISOString() });
+    }
+    return due;
+  }
+
+  keep(): Promise<void> {
+    return this.#unsaved ? this.#save() : this.#pending_write;
+  }
+
+  as_of(): string | null {
+    return this.#list?.as_of ?? null;
+  }
+
+  edition(): number {
+    return this.#edition;
+  }
+
+  #isLive({ token: { revoked, idle_timeout_minutes }, used_at }: Entry): boolean {
+    return !revoked && (idle_timeout_minutes === null || this.#options.now() - used_at <= idle_timeout_minutes * 60_000);
+  }
+
+  #take(next: TokenList): void {
+    const before = this.#by_id;
+    this.#list = next;
+    this.#edition++;
+    this.#by_digest = new Map();
+    this.#by_id = new Map();
+    this.#revoked = new Map();
+    for (const token of next.tokens) {
+      const known = before.get(token.id);
+      const used_at = Math.min(
+        this.#options.now(),
+        Math.max(Date.parse(token.last_used_at ?? token.created_at), known?.used_at ?? 0),
+      );
+      const caller = toCaller(token);
+      const entry = { reported_at: known?.reported_at ?? 0, unreported: known?.unreported ?? false, token, caller, used_at };
+      this.#by_id.set(token.id, entry);
+      if (token.revoked) this.#revoked.set(token.digest, token);
+      else this.#by_digest.set(token.digest, entry);
+    }
+    for (const [digest, sealed] of this.#verified) {
+      if (this.#by_digest.get(digest)?.token.secret_hash.$sealed !== sealed) this.#verified.delete(digest);
+    }
+  }
+
+  #liveEntry({ digest }: Credential): Entry | null {
+    const entry = this.#by_digest.get(digest);
+    return entry !== undefined && this.#isLive(entry) ? entry : null;
+  }
+
+  /** Returns why the token is not live. A matching digest proves that the caller has the token, so the note may name it. */
+  #ended({ digest }: Credential): Refusal {
+    const gone = this.#revoked.get(digest);
+    if (gone !== undefined) return { ...INVALID, noted: `The access token ${gone.token_prefix} was revoked.` };
+    const idle = this.#by_digest.get(digest)?.token;
+    return idle === undefined ? INVALID : { ...INVALID, noted: `The access token ${idle.token_prefix} expired without use.` };
+  }
+
+  #admit(entry: Entry): Caller {
+    entry.used_at = this.#options.now();
+    entry.unreported = true;
+    this.#unsaved = true;
+    return entry.caller;
+  }
+
+  #isVerified({ digest }: Credential, { token }: Entry): boolean {
+    return this.#verified.get(digest) === token.secret_hash.$sealed;
+  }
+
+  async #verify({ token, digest }: Credential, { id, secret_hash: { $sealed } }: LiveToken): Promise<boolean> {
+    const fits = await verifyPassword(token, this.#options.openSecret($sealed, `mcp_token/${id}/secret_hash`));
+    if (fits) this.#verified.set(digest, $sealed);
+    return fits;
+  }
+
+  /** The list, with the newest uses on this host. */
+  #toFile({ as_of, tokens }: TokenList): TokenList {
+    return {
+      as_of,
+      tokens: tokens.map((token) => {
+        const used_at = this.#by_id.get(token.id)?.used_at ?? 0;
+        const is_newer = used_at > Date.parse(token.last_used_at ?? token.created_at);
+        return is_newer ? { ...token, last_used_at: new Date(used_at).toISOString() } : token;
+      }),
+    };
+  }
+
+  #save(): Promise<void> {
+    if (this.#list === null) return this.#pending_write;
+    this.#unsaved = false;
+    this.#pending_write = this.#options.file.write(this.#toFile(this.#list)).catch((error: unknown) => {
+      this.#unsaved = true;
+      this.#options.log.error('tokens_not_kept', { error: String(error) });
     });
-    return kept;
-  };
-
-  return {
-    costly: false,
-    recall(credential) {
-      const entry = liveEntry(credential);
-      return entry !== null && isVerified(credential, entry) ? admit(entry) : null;
-    },
-    check,
-    holds({ owner }) {
-      const entry = isTokenOwner(owner) ? by_id.get(owner.slice(OWNER.length)) : undefined;
-      return entry !== undefined && isLive(entry);
-    },
-    rights: ({ owner }) => by_id.get(owner.slice(OWNER.length))?.caller.rights ?? null,
-    async load() {
-      try {
-        const found = await file.read();
-        if (found !== null && list === null) take(found);
-      } catch (error) {
-        log.error('token_file_damaged', { error: String(error) });
-      }
-    },
-    async use(tokens) {
-      take({ as_of: new Date(now()).toISOString(), tokens });
-      await save();
-    },
-    takeUses() {
-      const due: TokenUse[] = [];
-      for (const entry of by_id.values()) {
-        if (!entry.unreported || now() - entry.reported_at < REPORT_MS) continue;
-        if (due.length === USES_AT_ONCE) break;
-        entry.unreported = false;
-        entry.reported_at = now();
-        due.push({ id: entry.token.id, last_used_at: new Date(entry.used_at).toISOString() });
-      }
-      return due;
-    },
-    keep: () => (unsaved ? save() : kept),
-    as_of: () => list?.as_of ?? null,
-    edition: () => edition,
-  };
+    return this.#pending_write;
+  }
 }
 
-/** `accept_mcp_tokens`: access tokens made here count beside those that another scheme accepts. */
+/** `accept_mcp_tokens`: accepts the server's access tokens as well as those of another scheme. */
 export function withSideTokens(bearer: Bearer, scheme: Scheme): Scheme {
   const schemeOf = ({ token }: Credential): Scheme => (token.startsWith(TOKEN_PREFIX) ? bearer : scheme);
-  const ownSchemeOf = ({ owner }: Admission): Scheme => (isTokenOwner(owner) ? bearer : scheme);
+  const issuingScheme = ({ owner }: Admission): Scheme => (isTokenOwner(owner) ? bearer : scheme);
   return {
     ...scheme,
     recall: (credential, server) => schemeOf(credential).recall(credential, server),
     check: (credential, server) => schemeOf(credential).check(credential, server),
-    holds: (admitted, server) => ownSchemeOf(admitted).holds(admitted, server),
-    rights: (admitted, server) => ownSchemeOf(admitted).rights?.(admitted, server) ?? null,
+    holds: (admitted, server) => issuingScheme(admitted).holds(admitted, server),
+    rights: (admitted, server) => issuingScheme(admitted).rights?.(admitted, server) ?? null,
   };
 }

@@ -1,24 +1,24 @@
 import type { CallerIds } from '#core/contract/observe/usage-batch.ts';
-import { networkOf } from '#core/edge/network.ts';
+import { networkOf } from '#core/edge/client-address.ts';
 import { type Claims, type Identity, NO_CLAIMS, NO_IDENTITY } from '#core/query/identity.ts';
 import { FULL_RIGHTS, type Rights } from './rights.ts';
 
-/** Who calls, as an auth scheme made out. */
+/** The authenticated caller. */
 export interface Caller {
-  /** Stands for the credential; sessions and streams are bound to it. Empty without a credential. */
+  /** Identifies the credential; sessions and streams are bound to it. Empty without a credential. */
   readonly owner: string;
-  /** The sign-in that the credential came from: of one owner, there may be several. Absent: the credential came from none. */
+  /** The sign-in that issued the credential; an owner may have several. Absent: no sign-in issued it. */
   readonly grant?: string;
   /** For the request log: the first characters of an access token, or the name of an OAuth caller. */
   readonly token_prefix: string | null;
   readonly rights: Rights;
   readonly claims: Claims;
   readonly identity: Identity;
-  /** Whose credential it is, for the request log; undefined: nobody's. */
+  /** Person, token and client, for the request log; undefined: none of them is known. */
   readonly ids: CallerIds | undefined;
 }
 
-/** What a caller is let in by, for as long as it is. Without a grant, any sign-in of the owner. */
+/** Decides whether a caller stays admitted: its owner and grant. Without a grant, any sign-in of the owner is enough. */
 export type Admission = Pick<Caller, 'owner' | 'grant'>;
 
 export const createCaller = (
@@ -29,9 +29,9 @@ export const createCaller = (
   identity: Identity = NO_IDENTITY,
 ): Caller => ({ owner, token_prefix, rights, claims, identity, ids: idsOf(owner, identity) });
 
-/** Before the id of an access token, as its owner. */
+/** Prefix of an access token's id in `owner`. */
 export const TOKEN_OWNER = 'token:';
-/** Before the digest that names a person who signed in at our own server, as the owner. */
+/** Prefix of `owner` for a person who signed in at the server; a digest follows. */
 export const PERSON_OWNER = 'person:';
 export const isSignedIn = ({ owner }: Caller): boolean => owner.startsWith(PERSON_OWNER);
 
@@ -43,9 +43,9 @@ function idsOf(owner: string, { sub, client_id }: Identity): CallerIds | undefin
 
 /** `auth_type` none. */
 export const ANONYMOUS = createCaller('', null);
-/** The peer on standard input: whoever started the program has its environment, and with it every secret. */
+/** The peer on standard input: the user who started the program can read its environment, and with it every secret. */
 export const LOCAL = createCaller('local', null);
 
-/** Whose limits something counts in: a credential's, or without one those of the address. */
+/** The holder of limits: the credential, or without one the address. */
 export const holderOf = ({ owner }: Caller, address: () => string): string =>
   owner === '' ? `address:${networkOf(address())}` : owner;

@@ -7,18 +7,18 @@ import { type Attempts, tooMany } from './attempts.ts';
 import { type Caller, createCaller } from './caller.ts';
 import { FULL_RIGHTS } from './rights.ts';
 
-/** What is known of a candidate's token. */
+/** A candidate with its token. */
 interface Candidate {
   readonly entry: Pick<SideSnapshot, 'digest' | 'token_prefix' | 'expires_at' | 'reads_only'>;
 }
 
-/** Who may call candidates: their tokens, whatever callers of the live version need. */
+/** Authenticates callers of candidates by the tokens of candidates, whatever credentials the live version requires. */
 export interface CandidateAuth {
-  /** The caller, or the refusal. What is not there and what has expired are the same. */
-  authorise(request: Request, id: string, address: () => string): Caller | Response;
+  /** Returns the caller or the refusal. A missing and an expired candidate get the same refusal. */
+  authenticate(request: Request, id: string, address: () => string): Caller | Response;
   /** Whether the token of a candidate calls only tools that read. */
   readsOnly(id: string): boolean;
-  /** Whether one that was let in would be let in now. */
+  /** Whether an admitted caller would still be admitted now. */
   holds(owner: string): boolean;
 }
 
@@ -36,7 +36,7 @@ export function createCandidateAuth(
     return held !== null && expires_at !== null && Date.parse(expires_at) > now() ? held : null;
   };
   return {
-    authorise(request, id, address) {
+    authenticate(request, id, address) {
       const held = digestAt(id);
       const digest = held?.entry.digest ?? null;
       if (held === null || digest === null) return refuse(404, NOT_THERE);
@@ -52,11 +52,11 @@ export function createCandidateAuth(
       const identity = toIdentity(NO_CLAIMS, { sub: `${OWNER}${id}`, token: 'candidate' });
       return createCaller(`${OWNER}${id}`, held.entry.token_prefix, FULL_RIGHTS, NO_CLAIMS, identity);
     },
-    readsOnly: (id) => find(id)?.entry.reads_only === true,
+    readsOnly: (id) => find(id)?.entry.reads_only ?? false,
     holds: (owner) => digestAt(owner.slice(OWNER.length)) !== null,
   };
 }
 
-/** As of any address that serves nothing. */
+/** The same text as for an address that serves nothing. */
 const NOT_THERE = 'There is no toolset at this address, or you cannot use it.';
 const NEEDS_TOKEN = 'Unauthorized: this candidate needs its own token, which was shown when it was created.';

@@ -4,7 +4,7 @@ import { type Attempts, tooMany } from './attempts.ts';
 import type { Caller } from './caller.ts';
 import { type Credential, isCaller, type Refusal, type RequestOrigin, type Scheme } from './scheme.ts';
 
-/** Checks a credential that nothing is remembered of. */
+/** Checks a credential that its scheme does not remember. */
 export type Check = (
   scheme: Scheme,
   credential: Credential,
@@ -12,7 +12,7 @@ export type Check = (
   from: RequestOrigin,
 ) => Promise<Caller | Refusal>;
 
-/** A client that sends many requests at once makes one attempt. */
+/** Requests that arrive together with the same credential count as one attempt. */
 export function createCheck(attempts: Attempts, log: Log): Check {
   const running = new Map<string, { readonly server: FrozenServer; readonly verdict: Promise<Caller | Refusal> }>();
 
@@ -30,7 +30,7 @@ export function createCheck(attempts: Attempts, log: Log): Check {
     }
   };
   return (scheme, credential, server, { address, request_id }) => {
-    // A token that counts at one address may count at no other.
+    // A token may be valid at one address only.
     const key = `${credential.digest} ${credential.path}`;
     const before = running.get(key);
     if (before?.server === server) return before.verdict;

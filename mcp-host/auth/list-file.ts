@@ -10,7 +10,7 @@ export interface TokenList {
   readonly tokens: readonly LiveToken[];
 }
 
-/** The host's copy of the list, beside its snapshot: digests and sealed hashes. */
+/** The host's copy of the list, next to its snapshot, with digests and sealed hashes. */
 export type TokenFile = ListFile<TokenList>;
 
 export const tokenFile = (path: string): TokenFile => listFile(path, isTokenList, 'a list of access tokens');
@@ -18,15 +18,15 @@ export const tokenFile = (path: string): TokenFile => listFile(path, isTokenList
 const isTokenList = (value: unknown): value is TokenList =>
   isMembers(value) && typeof value['as_of'] === 'string' && Array.isArray(value['tokens']);
 
-/** A list that the host keeps beside its snapshot, so that it can start without whom it is from. */
+/** A list that the host stores next to its snapshot, so that it can start while the sender is away. */
 export interface ListFile<T> {
   /** Null when there is none; rejects when it cannot be read. */
   read(): Promise<T | null>;
-  /** Atomic; one write after the other. */
+  /** Atomic; writes run one after the other. */
   write(list: T): Promise<void>;
 }
 
-/** @param isList whether what was read is one. @param what names it in the error, such as `a list of access tokens`. */
+/** @param isList checks the parsed file. @param what names the list in the error, such as `a list of access tokens`. */
 export function listFile<T>(path: string, isList: (value: unknown) => value is T, what: string): ListFile<T> {
   let writing: Promise<void> = Promise.resolve();
   return {
@@ -48,5 +48,5 @@ export function listFile<T>(path: string, isList: (value: unknown) => value is T
   };
 }
 
-/** Nothing is kept. */
+/** Stores nothing. */
 export const noListFile = <T>(): ListFile<T> => ({ read: () => Promise.resolve(null), write: () => Promise.resolve() });

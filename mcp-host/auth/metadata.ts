@@ -7,7 +7,7 @@ import type { Scheme } from './scheme.ts';
 const RESOURCE = '/.well-known/oauth-protected-resource';
 const ISSUER = '/.well-known/oauth-authorization-server';
 
-/** Where clients read how to authorise (RFC 9728 section 3.1), as an absolute URL. */
+/** The absolute URL at which clients read how to authorise (RFC 9728 section 3.1). */
 export function resourceMetadataUrl(resource: string): string {
   const { origin, pathname } = new URL(resource);
   return `${origin}${RESOURCE}${pathname}`;
@@ -16,17 +16,17 @@ export function resourceMetadataUrl(resource: string): string {
 /**
  * The metadata document of a path: RFC 9728 for the resource, RFC 8414 for the issuer of oauth_credentials, each at its
  * path-inserted address and at the root. Null: there is none.
- * @param asked its path, also with a slash at its end.
- * @param resource URL of the MCP endpoint as this client asked for it. @param sse the same for the transport of 2024-11-05.
+ * @param requested_path path of the document, with or without a slash at its end.
+ * @param resource URL of the MCP endpoint as this client requested it. @param sse the same for the transport of 2024-11-05.
  * @param issuer URL of the MCP endpoint that issues its tokens.
  */
 export function metadataAt(
-  asked: string,
+  requested_path: string,
   server: FrozenServer,
   scheme: Scheme | null,
   { resource, sse, issuer }: { readonly resource: string; readonly sse: string; readonly issuer: string },
 ): object | null {
-  const path = withoutEndSlashes(asked);
+  const path = withoutEndSlashes(requested_path);
   const is_sse = server.transport === 'sse' && insertedIn(RESOURCE, sse, SSE_PATH).includes(path);
   const described = is_sse ? { url: sse, path: '' } : resourceAt(path, resource);
   if (described !== null) return scheme && aboutResource(server, scheme, described, issuer);
@@ -40,14 +40,14 @@ const insertedIn = (well_known: string, url: string, path = '/mcp'): string[] =>
   `${well_known}${new URL(url).pathname}`,
 ];
 
-/** What a document describes. */
+/** The subject of a document. */
 interface Described {
   readonly url: string;
-  /** What stands after `/mcp` in the path of its endpoint. */
+  /** The part of the endpoint's path after `/mcp`. */
   readonly path: string;
 }
 
-/** The endpoint that a path is the metadata of: `/mcp` or one below it, whether or not there is such a toolset. */
+/** The endpoint whose metadata a path names: `/mcp` or one below it, even if its toolset does not exist. */
 function resourceAt(path: string, resource: string): Described | null {
   if (path === RESOURCE) return { url: resource, path: '' };
   const at = insertedIn(RESOURCE, resource).find((base) => path === base || path.startsWith(`${base}/`));
@@ -74,7 +74,7 @@ function aboutResource(server: FrozenServer, { issuers, scopes }: Scheme, { url,
 const aboutIssuer = (issuer: string, endpoint: string): object => ({
   issuer,
   token_endpoint: `${endpoint}/oauth/token`,
-  // Needless for this grant, but official clients read no document without it. It answers that there is nothing here.
+  // This grant does not need it, but official clients reject a document without it. The endpoint answers with an error.
   authorization_endpoint: `${endpoint}/oauth/authorize`,
   grant_types_supported: ['client_credentials'],
   response_types_supported: [],

@@ -1,18 +1,18 @@
 import { createHash } from 'node:crypto';
 import { BY_GROUPS, PLAYGROUND_PREFIX, type PlaygroundCaller, verifyPlaygroundToken } from '#core/edge/playground-token.ts';
-import { createExpiringMap } from '#core/lib/expiring-map.ts';
+import { createExpiringMap } from '#core/lib/recent-map.ts';
 import { callerName } from '#core/lib/text/caller-name.ts';
 import { type Caller, createCaller } from './caller.ts';
 import { type Rights, rightsOf, rightsOfPerson, type ToolsetAccess } from './rights.ts';
 import { INVALID, type Refusal, type RequestOrigin } from './scheme.ts';
 
-/** Administrators who call from the playground of the server, whatever `auth_type` asks of everybody else. */
+/** Administrators who call from the server's playground, whatever `auth_type` requires of other callers. */
 export interface Playground {
-  /** Only our own server hands on such a token. */
+  /** Accepts the token only in a request that the server forwards. */
   check(token: string, from: RequestOrigin): Promise<Caller | Refusal>;
-  /** Whether one that was let in would be let in now. */
+  /** Whether an admitted caller would still be admitted now. */
   holds(owner: string): boolean;
-  /** What one that was let in may see now. */
+  /** What an admitted caller may see now. */
   rights(owner: string): Rights | null;
 }
 
@@ -21,7 +21,7 @@ const SESSIONS = 1_000;
 
 /**
  * @param keys `SVC_ENCRYPTION_KEY`, which the server signs with.
- * @param toolsets those that are deployed now.
+ * @param toolsets the deployed toolsets.
  */
 export function createPlayground(
   keys: readonly string[],
@@ -29,19 +29,25 @@ export function createPlayground(
   toolsets: () => readonly ToolsetAccess[],
 ): Playground {
   const owners = createExpiringMap<PlaygroundCaller>(now, SESSIONS);
-  const rightsOfCaller = ({ identity, toolsets: own = null }: PlaygroundCaller): Rights =>
-    own === BY_GROUPS ? rightsOfPerson(toolsets(), identity.groups, []) : rightsOf(own);
+  const rightsOfCaller = ({ identity, toolsets: granted }: PlaygroundCaller): Rights =>
+    granted === BY_GROUPS ? rightsOfPerson(toolsets(), identity.groups, []) : rightsOf(granted);
   return {
     async check(token, { ours }) {
       if (!ours()) return INVALID;
       const claims = await verifyPlaygroundToken(keys, token, new Date(now()));
       if (claims === null) return INVALID;
-      const { identity, claims: said } = claims.caller;
-      // A session that was opened as one caller is no other's.
+      const { identity, claims: claims_of_caller } = claims.caller;
+      // A session belongs to the caller that was impersonated when it was opened.
       const caller_digest = createHash('sha256').update(JSON.stringify(claims.caller)).digest('base64url').slice(0, 16);
       const owner = `${OWNER}${claims.session_id}:${caller_digest}`;
       owners.set(owner, claims.caller, Math.max(claims.ends, owners.until(owner)));
-      return createCaller(owner, callerName(`${OWNER}${claims.username}`), rightsOfCaller(claims.caller), said, identity);
+      return createCaller(
+        owner,
+        callerName(`${OWNER}${claims.username}`),
+        rightsOfCaller(claims.caller),
+        claims_of_caller,
+        identity,
+      );
     },
     holds: (owner) => owners.get(owner) !== undefined,
     rights(owner) {

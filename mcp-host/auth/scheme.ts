@@ -2,51 +2,53 @@ import type { FrozenServer } from '#snapshots/format/format.ts';
 import type { Admission, Caller } from './caller.ts';
 import type { Rights } from './rights.ts';
 
-/** Why a caller is not let in, as a sentence for the person who reads the client's log. */
+/** Why a caller is refused, as a sentence for the reader of the client's log. */
 export interface Refusal {
   readonly status: 401 | 429 | 503;
   readonly message: string;
-  /** What the list of refusals says instead: the caller does not need to know so much. */
+  /** The sentence in the list of refusals, with details that the caller must not get. */
   readonly noted?: string;
-  /** Seconds after which a repetition makes sense. */
+  /** Seconds after which the client may retry. */
   readonly retry_after?: number;
 }
 
-/** A credential as it arrived: the token, and its SHA-256 in hex, the only form that is ever kept. */
+/** A credential as it arrived: the token, and its SHA-256 in hex, the only form that is stored. */
 export interface Credential {
   readonly token: string;
   readonly digest: string;
-  /** What stands after `/mcp` in the path of the endpoint that was asked: a signed token is for one of them. */
+  /** The part of the requested endpoint's path after `/mcp`: a signed token is valid for one endpoint. */
   readonly path: string;
 }
 
-/** One way of authorising: a value of `auth_type`. */
+/** How callers of one `auth_type` are authenticated. */
 export interface Scheme {
-  /** The caller, when that is known without any work. */
+  /** The caller of a remembered credential; null: `check` has to be called. */
   recall(credential: Credential, server: FrozenServer): Caller | null;
   check(credential: Credential, server: FrozenServer): Promise<Caller | Refusal> | Caller | Refusal;
-  /** Checking asks another program: an address that failed too often is refused before it, not after. */
+  /**
+   * Whether a check sends a request to another program, so that an address with too many failures is refused before the check.
+   */
   readonly costly: boolean;
-  /** Whether one that was let in would be let in now. */
+  /** Whether an admitted caller would still be admitted now. */
   holds(admitted: Admission, server: FrozenServer): boolean;
-  /** What one that was let in may see now; null: nothing is known of it. Absent: it stays as it was. */
+  /** What an admitted caller may see now; null: not known. Absent: its rights do not change. */
   readonly rights?: (admitted: Admission, server: FrozenServer) => Rights | null;
-  /** Who issues its tokens, where clients can get them by themselves. @param own this host as an issuer. */
-  readonly issuers?: (server: FrozenServer, own: string) => readonly string[];
-  /** What a client asks its issuer for. @param path what stands after `/mcp` in the path of the endpoint. */
+  /** The issuers from which clients can get tokens without help. @param local_issuer this host as an issuer. */
+  readonly issuers?: (server: FrozenServer, local_issuer: string) => readonly string[];
+  /** The scopes that a client requests from its issuer. @param path the part of the endpoint's path after `/mcp`. */
   readonly scopes?: (server: FrozenServer, path: string) => readonly string[];
 }
 
-/** Where a request comes from and went to; asked for only when needed. */
+/** The source and target address of a request; read only when needed. */
 export interface RequestOrigin {
   readonly address: () => string;
-  /** The origin that the client asked for; null when that is not known. */
+  /** The origin that the client requested; null when it is not known. */
   readonly origin: () => string | null;
-  /** Whether our own server hands the request on. */
+  /** Whether the installation's front port forwards the request. */
   readonly ours: () => boolean;
-  /** What stands after `/mcp` in the path of the endpoint. */
+  /** The part of the endpoint's path after `/mcp`. */
   readonly path: string;
-  /** It came by the transport of 2024-11-05, which has an address of its own. */
+  /** The request uses the transport of 2024-11-05, which has a separate address. */
   readonly is_sse: boolean;
   /** For the log. */
   readonly request_id: string;

@@ -10,29 +10,29 @@ import type { Attempts } from './attempts.ts';
 export interface TokenEndpointOptions {
   readonly tokens: AccessTokens;
   readonly attempts: Attempts;
-  /** Opens a client's secret at its place. */
-  readonly openSecret: (sealed: string, place: string) => string;
+  /** Opens a client's secret, which is sealed to its path. */
+  readonly openSecret: (sealed: string, path: string) => string;
   readonly addresses: Addresses;
   readonly log: Log;
 }
 
-/** @param asked the MCP endpoint at the origin that the client asked for. */
+/** @param addresses the MCP endpoint at the origin that the client requested, and its issuer. */
 export type TokenEndpoint = (
   request: Request,
   server: FrozenServer,
   address: string,
-  asked: { readonly resource: string; readonly issuer: string },
+  addresses: { readonly resource: string; readonly issuer: string },
 ) => Promise<Response>;
 
-/** For the list of refusals too: whoever guesses secrets is seen there. */
+/** Adds the refusal to the list of refusals, which shows attempts to guess secrets. */
 const refused: typeof refuseToken = (status, code, sentence, headers) =>
   noteRefusal(refuseToken(status, code, sentence, headers), sentence);
 
-const NOBODY = 'The client is unknown or its secret is wrong.';
+const UNKNOWN_CLIENT = 'The client is unknown or its secret is wrong.';
 
 /** `POST /oauth/token` of `auth_type` oauth_credentials: the client credentials grant (RFC 6749 section 4.4). */
 export function createTokenEndpoint({ tokens, attempts, openSecret, addresses, log }: TokenEndpointOptions): TokenEndpoint {
-  /** Takes the same way for an unknown client and a wrong secret. Throws when the stored secret cannot be opened. */
+  /** Runs the same steps for an unknown client and a wrong secret. Throws when the stored secret cannot be opened. */
   const isClient = ({ client_id, client_secret }: Login, server: FrozenServer): boolean => {
     const sealed = clientOf(server, client_id)?.client_secret.$sealed;
     const expected = sealed && openSecret(sealed, `server_config/oauth_clients/${client_id}/client_secret`);
@@ -46,7 +46,7 @@ export function createTokenEndpoint({ tokens, attempts, openSecret, addresses, l
     if (before !== null) return before;
     const form = await readTokenForm(request);
     if (form instanceof Response) return form;
-    // Slow bodies arrive together: each meets what those before it have failed, up to the moment in which it is judged itself.
+    // Many slow bodies may arrive at once, so the limit is checked again after each body, right before its secret.
     const since = blockedAnswer(attempts.blocked(address));
     if (since !== null) return since;
     const logins = loginsOf(request.headers.get('authorization'), form);
@@ -64,7 +64,7 @@ export function createTokenEndpoint({ tokens, attempts, openSecret, addresses, l
       attempts.note(address);
       log.warning('client_refused', { address });
       const challenge = request.headers.has('authorization') ? BASIC_CHALLENGE : {};
-      return refused(401, 'invalid_client', NOBODY, challenge);
+      return refused(401, 'invalid_client', UNKNOWN_CLIENT, challenge);
     }
     const grant_type = form.get('grant_type');
     if (grant_type === null) return refused(400, 'invalid_request', 'grant_type is missing; send client_credentials.');

@@ -1,25 +1,25 @@
 import { estimateTokens } from '#core/lib/tokens.ts';
 
-/** Of one definition: what a character of its answers costs. */
+/** Tokens per character in the answers of one definition. */
 interface Rate {
   readonly per_character: number;
-  /** Length of the answer that was read. */
+  /** Length of the measured answer. */
   readonly of: number;
   left: number;
 }
 
-/** An answer is read again after so many calls, or when it is this many times as long or short. */
+/** An answer is measured again after this many calls, or when its length differs from the last one by this factor. */
 const AGAIN = 500;
 const DIFFERS = 3;
-/** Characters that are read. */
+/** Most characters that are measured. */
 const SAMPLE = 2_000;
 const STRUCTURED = '"structuredContent":';
 
 const rates = new WeakMap<object, Rate>();
 
 /**
- * About how many tokens an answer costs a model. Reading every answer would cost more than the call, so most are worked out from
- * one that was read: answers of one definition are alike. @param definition a frozen one.
+ * Estimates how many tokens an answer costs a model. Measuring every answer would cost more than the call, so most estimates use
+ * the rate of an earlier answer: answers of one definition are alike. @param definition a frozen one.
  */
 export function answerTokens(definition: object, members: string): number {
   const { length } = members;
@@ -33,7 +33,7 @@ export function answerTokens(definition: object, members: string): number {
   return Math.round(length * rate.per_character);
 }
 
-/** Structured content stands in an answer twice, and a model reads one of them. */
+/** An answer contains its structured content twice, but a model reads it once. */
 function rateOf(members: string): number {
   const start = members.indexOf(STRUCTURED);
   const read = start < 0 ? members : members.slice(start + STRUCTURED.length);

@@ -5,17 +5,19 @@ import { isDrawn, VIEW_META } from '#mcp-host/registry/tool-item.ts';
 import { APP_MIME_TYPE } from '#mcp-host/protocol/client-capabilities.ts';
 import { isViewUri, type ViewPage } from '#mcp-host/registry/view-page.ts';
 
-/** The page of MCP Apps. It is declared and listed for every client: the largest ones draw it without declaring that they do. */
+/**
+ * The page of MCP Apps. It is declared and listed for every client, because the largest clients draw results without declaring
+ * it.
+ */
 export interface AppViews {
-  /** The members of `_meta` that a result of a tool carries for clients that declare MCP Apps, as text; empty: none. */
+  /** The members of `_meta` for a result of a tool, as text, for clients that declare MCP Apps; empty: none. */
   meta(record: RequestRecord, registry: Registry): string;
-  /** The members of the result that reads the page; null: the address is none of ours. */
+  /** The members of the result that reads the page; null: the URI is not a page of Sluice. */
   read(uri: string): string | Page | null;
-  /** Whether the page is offered at all. */
   readonly offered: boolean;
 }
 
-export const NO_VIEWS: AppViews = { meta: () => '', read: () => null, offered: false };
+const NO_VIEWS: AppViews = { meta: () => '', read: () => null, offered: false };
 
 export function createAppViews(page: ViewPage | null): AppViews {
   if (page === null) return NO_VIEWS;

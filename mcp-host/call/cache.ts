@@ -7,7 +7,7 @@ import type { FrozenQuery } from '#core/query/frozen-query.ts';
 import type { Registry } from '#mcp-host/registry/registry.ts';
 import type { CallContext } from './context.ts';
 
-/** What one run of a definition gave: the members of its result, and what the request log says of it. */
+/** The result of one run: its members, and the fields for the request log. */
 export interface CallResult {
   readonly members: string;
   readonly rows: number;
@@ -18,20 +18,20 @@ export interface CallResult {
 /** Runs a definition with its checked values. */
 export type Run = (values: ParameterValues, signal: StopSignal) => Promise<CallResult>;
 
-/** A tool or a resource; only results of tools are ever kept. */
+/** A tool or a resource; only results of tools are cached. */
 export interface Cacheable {
   readonly entity: FrozenQuery & { readonly name: string; readonly cache_ttl_seconds?: number };
   readonly connection: FrozenConnection;
 }
 
-/** Of a call, all that its result depends on beside the definition and the values. */
+/** The facts that the result of a call depends on, besides its definition and values. */
 export type CacheContext = Pick<CallContext, 'registry' | 'rights' | 'deadline'>;
 
-/** Results of read-only tools for their `cache_ttl_seconds`. Equal calls of equal rights at one moment run once. */
+/** Caches results of read-only tools for their `cache_ttl_seconds`. Equal calls with equal rights that overlap run once. */
 export interface ResultCache {
   /**
-   * Null: results of this definition are not kept. @param values those that are bound, whatever source they are from.
-   * @param beside what else of the call the result depends on, as JSON.
+   * Null: results of this definition are not cached. @param values all bound values, from any source.
+   * @param beside everything else that the result depends on, as JSON.
    */
   through(
     entry: Cacheable,
@@ -40,13 +40,13 @@ export interface ResultCache {
     run: Run,
     beside?: () => readonly unknown[],
   ): Promise<CallResult> | null;
-  /** From now on only results of the tools of these registries, as they are there. */
+  /** Keeps only results of tools that are unchanged in these registries. */
   use(...registries: readonly Registry[]): void;
-  /** Characters held. */
+  /** Cached characters. */
   size(): number;
 }
 
-/** A tool as it was at a moment. */
+/** A tool with its definition at the time of the run. */
 interface Version {
   readonly name: string;
   readonly fingerprint: string;
@@ -58,81 +58,123 @@ interface CacheEntry {
   readonly until: number;
 }
 
-/** A run that several callers wait for; it is cancelled when the last of them has left. */
+/** A run that several callers wait for. It is cancelled when the last of them leaves. */
 interface InFlight {
   readonly result: Promise<CallResult>;
   readonly end: Stop;
   waiting: number;
 }
 
-/** Characters of all results, and of one. */
-const CAPACITY = 32 * 1024 * 1024;
-const LARGEST = CAPACITY / 8;
+/** @param capacity most characters of all results. @param largest of one. */
+export const createResultCache = (now: () => number, capacity = 32 * 1024 * 1024, largest = capacity / 8): ResultCache =>
+  new CachedResults(now, capacity, largest);
 
-export function createResultCache(now: () => number, capacity = CAPACITY, largest = LARGEST): ResultCache {
-  /** In order of last use. */
-  const kept = new Map<string, CacheEntry>();
-  const in_flight = new Map<string, InFlight>();
-  /** An entry outlives deploys that change only variables. */
-  const fingerprints = new WeakMap<Cacheable, { readonly vars: Registry['vars']; readonly fingerprint: string }>();
-  let served: readonly Registry[] = [];
-  let size = 0;
+class CachedResults implements ResultCache {
+  readonly #now: () => number;
+  readonly #capacity: number;
+  readonly #largest: number;
+  /** In order of last use, oldest first. */
+  readonly #entries_by_key = new Map<string, CacheEntry>();
+  readonly #in_flight = new Map<string, InFlight>();
+  /** A deploy reuses the objects of unchanged entries, but may change the variables. */
+  readonly #fingerprints = new WeakMap<Cacheable, { readonly vars: Registry['vars']; readonly fingerprint: string }>();
+  #served: readonly Registry[] = [];
+  #size = 0;
 
-  const fingerprintOf = (entry: Cacheable, { vars }: Registry): string => {
-    const known = fingerprints.get(entry);
+  constructor(now: () => number, capacity: number, largest: number) {
+    this.#now = now;
+    this.#capacity = capacity;
+    this.#largest = largest;
+  }
+
+  through(
+    entry: Cacheable,
+    { registry, rights, deadline }: CacheContext,
+    values: ParameterValues,
+    run: Run,
+    beside?: () => readonly unknown[],
+  ): Promise<CallResult> | null {
+    const { name, cache_ttl_seconds = 0, mode } = entry.entity;
+    if (cache_ttl_seconds === 0 || mode === 'write') return null;
+    const fingerprint = this.#fingerprintOf(entry, registry);
+    const key = digest([fingerprint, rights.key, values, ...(beside?.() ?? [])]);
+    const found = this.#find(key);
+    if (found !== null) return Promise.resolve({ ...found, wait_ms: 0 });
+    const running =
+      this.#in_flight.get(key) ?? this.#startRun(key, { name, fingerprint }, cache_ttl_seconds * 1_000, values, run);
+    return this.#join(key, running, deadline);
+  }
+
+  use(...registries: readonly Registry[]): void {
+    this.#served = registries;
+    for (const [key, { tool }] of this.#entries_by_key) if (!this.#isServed(tool)) this.#drop(key);
+  }
+
+  size(): number {
+    return this.#size;
+  }
+
+  #fingerprintOf(entry: Cacheable, { vars }: Registry): string {
+    const known = this.#fingerprints.get(entry);
     if (known?.vars === vars) return known.fingerprint;
     const fingerprint = digest([entry.entity, entry.connection.id, entry.connection.pool_key, vars]);
-    fingerprints.set(entry, { vars, fingerprint });
+    this.#fingerprints.set(entry, { vars, fingerprint });
     return fingerprint;
-  };
-  const isServed = ({ name, fingerprint }: Version): boolean =>
-    served.some((registry) => {
-      const tool = registry.tools.get(name);
-      return tool !== undefined && tool.entity.cache_ttl_seconds > 0 && fingerprintOf(tool, registry) === fingerprint;
-    });
-  const drop = (key: string) => {
-    const entry = kept.get(key);
-    if (entry === undefined) return;
-    kept.delete(key);
-    size -= entry.result.members.length + key.length;
-  };
-  const find = (key: string): CallResult | null => {
-    const entry = kept.get(key);
-    if (entry === undefined) return null;
-    kept.delete(key);
-    kept.set(key, entry);
-    if (entry.until > now()) return entry.result;
-    drop(key);
-    return null;
-  };
-  const keep = (key: string, entry: CacheEntry) => {
-    // A call that outlived its tool leaves nothing behind.
-    if (!isServed(entry.tool) || entry.result.members.length > largest) return;
-    drop(key);
-    kept.set(key, entry);
-    size += entry.result.members.length + key.length;
-    for (const oldest of kept.keys()) {
-      if (size <= capacity) break;
-      drop(oldest);
-    }
-  };
+  }
 
-  const startRun = (key: string, tool: Version, ttl_ms: number, values: ParameterValues, run: Run): InFlight => {
+  #isServed({ name, fingerprint }: Version): boolean {
+    return this.#served.some((registry) => {
+      const tool = registry.tools.get(name);
+      return tool !== undefined && tool.entity.cache_ttl_seconds > 0 && this.#fingerprintOf(tool, registry) === fingerprint;
+    });
+  }
+
+  #drop(key: string) {
+    const entry = this.#entries_by_key.get(key);
+    if (entry === undefined) return;
+    this.#entries_by_key.delete(key);
+    this.#size -= entry.result.members.length + key.length;
+  }
+
+  #find(key: string): CallResult | null {
+    const entry = this.#entries_by_key.get(key);
+    if (entry === undefined) return null;
+    this.#entries_by_key.delete(key);
+    this.#entries_by_key.set(key, entry);
+    if (entry.until > this.#now()) return entry.result;
+    this.#drop(key);
+    return null;
+  }
+
+  #keep(key: string, entry: CacheEntry) {
+    // The tool was replaced while the call ran.
+    if (!this.#isServed(entry.tool) || entry.result.members.length > this.#largest) return;
+    this.#drop(key);
+    this.#entries_by_key.set(key, entry);
+    this.#size += entry.result.members.length + key.length;
+    for (const oldest of this.#entries_by_key.keys()) {
+      if (this.#size <= this.#capacity) break;
+      this.#drop(oldest);
+    }
+  }
+
+  #startRun(key: string, tool: Version, ttl_ms: number, values: ParameterValues, run: Run): InFlight {
     const end = new Stop();
     const result = run(values, end)
       .then((ended) => {
-        keep(key, { tool, result: ended, until: now() + ttl_ms });
+        this.#keep(key, { tool, result: ended, until: this.#now() + ttl_ms });
         return ended;
       })
       .finally(() => {
-        if (in_flight.get(key) === started) in_flight.delete(key);
+        if (this.#in_flight.get(key) === started) this.#in_flight.delete(key);
       });
     const started: InFlight = { result, end, waiting: 0 };
-    in_flight.set(key, started);
+    this.#in_flight.set(key, started);
     return started;
-  };
-  /** Waits with the others until the result is there, or the caller leaves. */
-  const join = async (key: string, running: InFlight, signal: StopSignal): Promise<CallResult> => {
+  }
+
+  /** Waits for the shared run until it ends or the caller leaves. */
+  async #join(key: string, running: InFlight, signal: StopSignal): Promise<CallResult> {
     const { promise, reject } = Promise.withResolvers<never>();
     const leave = () =>
       reject(signal.reason instanceof AppError ? signal.reason : new AppError('cancelled', 'The call was cancelled.'));
@@ -144,30 +186,12 @@ export function createResultCache(now: () => number, capacity = CAPACITY, larges
     } finally {
       signal.removeEventListener('abort', leave);
       running.waiting--;
-      if (running.waiting === 0 && in_flight.get(key) === running) {
-        in_flight.delete(key);
+      if (running.waiting === 0 && this.#in_flight.get(key) === running) {
+        this.#in_flight.delete(key);
         running.end.abort(signal.reason);
       }
     }
-  };
-
-  return {
-    through(entry, { registry, rights, deadline }, values, run, beside) {
-      const { name, cache_ttl_seconds = 0, mode } = entry.entity;
-      if (cache_ttl_seconds === 0 || mode === 'write') return null;
-      const fingerprint = fingerprintOf(entry, registry);
-      const key = digest([fingerprint, rights.key, values, ...(beside?.() ?? [])]);
-      const found = find(key);
-      if (found !== null) return Promise.resolve({ ...found, wait_ms: 0 });
-      const running = in_flight.get(key) ?? startRun(key, { name, fingerprint }, cache_ttl_seconds * 1_000, values, run);
-      return join(key, running, deadline);
-    },
-    use(...registries) {
-      served = registries;
-      for (const [key, { tool }] of kept) if (!isServed(tool)) drop(key);
-    },
-    size: () => size,
-  };
+  }
 }
 
 const digest = (value: unknown): string => createHash('sha256').update(JSON.stringify(value)).digest('base64url');

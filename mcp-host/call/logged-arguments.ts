@@ -5,12 +5,12 @@ import { maskArgument, type Pseudonym } from '#core/query/masks.ts';
 import { isMembers } from '#mcp-host/protocol/messages.ts';
 import type { ArgumentNote } from '#mcp-host/requests/usage-item.ts';
 
-/** A definition whose calls are logged; only tools can have their arguments in the log. */
+/** A definition whose calls are logged; only tools can log arguments. */
 export type Logged = Pick<FrozenTool, 'id' | 'name'> & Partial<Pick<FrozenTool, 'log_arguments' | 'parameters'>>;
 
 /**
- * Only what the tool declares for its callers: a value that comes from the caller's credential is no argument, and neither is what
- * a person filled in. @param sent as the request has it. Null: its tool logs none.
+ * Notes only the arguments that the tool declares for its callers, without values from the caller's credential and without values
+ * that a person filled in. @param sent the arguments of the request. Null: the tool logs no arguments.
  */
 export function noteArguments(
   { name: called, log_arguments, parameters = [] }: Logged,
@@ -19,8 +19,8 @@ export function noteArguments(
 ): ArgumentNote | null {
   if (log_arguments === undefined) return null;
   const values = isMembers(sent) ? sent : {};
-  // Without a prototype, so that a parameter may have any name.
-  const kept: Record<string, unknown> = Object.create(null);
+  // No prototype, so that a parameter may have any name.
+  const logged_values: Record<string, unknown> = Object.create(null);
   const masked: string[] = [];
   const left_out: string[] = [];
   let bytes = 0;
@@ -37,7 +37,7 @@ export function noteArguments(
       continue;
     }
     bytes += size;
-    kept[name] = value;
+    logged_values[name] = value;
   }
-  return { logged: { called, arguments: kept, masked, left_out }, bytes };
+  return { logged: { called, arguments: logged_values, masked, left_out }, bytes };
 }

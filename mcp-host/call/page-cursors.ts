@@ -8,9 +8,9 @@ import { AppError } from '#core/errors.ts';
 
 interface Cursor {
   readonly tool_id: string;
-  /** Checksum of what is served. */
+  /** Checksum of the served snapshot. */
   readonly snapshot: string;
-  /** Digest of the arguments and of who calls. */
+  /** Digest of the arguments and the caller. */
   readonly call: string;
   readonly position: Position;
 }
@@ -22,18 +22,18 @@ interface PagedCall {
   readonly context: CallContext;
 }
 
-/** Says where the next page of a call begins; only the same call of the same caller reads it. */
+/** Seals the start of the next page of a call. Only the same call of the same caller can open it. */
 export interface PageCursors {
   seal(call: PagedCall, position: Position): string;
-  /** All that a cursor belongs to, as JSON: a page that is kept is kept for it alone. */
+  /** Everything that a cursor is bound to, as JSON; part of the cache key of a page. */
   bound(call: PagedCall): object;
-  /** @param after as the caller sent it. Throws `invalid` when it is no cursor of this call. */
+  /** @param after the argument that the caller sent. Throws `invalid` when it is not a cursor of this call. */
   open(call: PagedCall, after: unknown): Position;
 }
 
 const LONGEST = 8_192;
 
-/** @param keys as `createSealing` has them. */
+/** @param keys the same as for `createSealing`. */
 export function createPageCursors(keys: readonly string[]): PageCursors {
   const sealing = createSealing<Cursor>(keys, 'mcp-pages/1', LONGEST);
   const bound = ({ tool_id, args, context }: PagedCall) => ({
@@ -48,8 +48,7 @@ export function createPageCursors(keys: readonly string[]): PageCursors {
       const cursor = typeof after === 'string' ? sealing.open(after) : null;
       if (cursor === null) throw invalid('after must be the value of next in an earlier result of this tool.');
       const { tool_id, snapshot, call: digest } = bound(call);
-      if (cursor.snapshot !== snapshot)
-        throw invalid('after is of an earlier version of this server. Start with the first page.');
+      if (cursor.snapshot !== snapshot) throw invalid('after is of another version of this server. Start with the first page.');
       if (cursor.tool_id !== tool_id || cursor.call !== digest) {
         throw invalid(
           'after belongs to another call. Send the same arguments as for the page before, or start with the first page.',
@@ -62,7 +61,7 @@ export function createPageCursors(keys: readonly string[]): PageCursors {
 
 const invalid = (message: string): AppError => new AppError('invalid', message, { errors: [{ field: 'after', message }] });
 
-/** Of what was asked for, and of who asked: what is sealed for one call is good for no other. */
+/** Digest of the arguments and the caller, so that a value sealed for one call is invalid for every other one. */
 export function callDigest(args: Members, { caller, identity, rights }: CallContext): string {
   const text = canonical([args, caller.owner, rights.key, identity]);
   return createHash('sha256').update(text).digest('base64url');

@@ -1,16 +1,15 @@
 import { AppError } from '#core/errors.ts';
-import { withText } from '#core/query/prompt-messages.ts';
+import { withoutBlankMessages } from '#core/query/shape.ts';
 import { ofResult } from '#core/query/query.ts';
 import { holderOf } from '#mcp-host/auth/caller.ts';
 import { isMembers, type Members, RPC, RpcError } from '#mcp-host/protocol/messages.ts';
-import type { CallContext } from './context.ts';
+import { type CallContext, refuseScope } from './context.ts';
 import type { CallServices } from './services.ts';
-import { refuseScope } from './run-call.ts';
 import { logCall } from './request-log.ts';
 import type { Registry } from '#mcp-host/registry/registry.ts';
 import type { PromptPlan } from '#mcp-host/registry/prompt-plan.ts';
 import type { FrozenPrompt } from '#snapshots/format/format.ts';
-import { findResource } from '#mcp-host/registry/find-resource.ts';
+import { findResource } from '#mcp-host/registry/registry.ts';
 import { normalUri } from '#core/lib/uri-template.ts';
 
 /** The members of a `prompts/get` result. */
@@ -27,7 +26,7 @@ export async function getPrompt(params: Members, context: CallContext, services:
     if (turn !== undefined) await turn;
     const args = checkArguments(entity, given);
     const facts = { vars: registry.vars, caller };
-    const messages = withText(ofResult(() => prompt.render(args, facts))).map(({ role, text }) => ({
+    const messages = withoutBlankMessages(ofResult(() => prompt.render(args, facts))).map(({ role, text }) => ({
       role,
       content: { type: 'text', text },
     }));
@@ -37,10 +36,14 @@ export async function getPrompt(params: Members, context: CallContext, services:
     logCall(context, services, 'prompt', entity, null, members);
     return members;
   } catch (error) {
-    const told = error instanceof AppError ? new RpcError(RPC.internal, sentenceOf(error)) : error;
+    const thrown = error instanceof AppError ? new RpcError(RPC.internal, sentenceOf(error)) : error;
     const code = error instanceof AppError ? error.code : 'invalid';
-    logCall(context, services, 'prompt', entity, { code, message: told instanceof Error ? told.message : '', sqlstate: null });
-    throw told;
+    logCall(context, services, 'prompt', entity, {
+      code,
+      message: thrown instanceof Error ? thrown.message : '',
+      sqlstate: null,
+    });
+    throw thrown;
   }
 }
 
@@ -54,13 +57,13 @@ function promptNamed({ prompts }: Registry, name: unknown): PromptPlan {
   return prompt;
 }
 
-/** Every declared argument: optional ones that are missing are empty, so that a template may test them. */
+/** Checks the arguments. A missing optional one becomes an empty text, so that a template can test it. */
 function checkArguments(prompt: FrozenPrompt, given: Members): Record<string, string> {
   const faults: string[] = [];
-  // Without a prototype, so that an argument may have any name.
+  // No prototype, so that an argument may have any name.
   const values: Record<string, string> = Object.create(null);
   for (const { name, required, enum: allowed } of prompt.arguments) {
-    // An empty field of a form is an argument that was not given.
+    // Clients send an empty form field for an argument that was not filled in.
     const sent = Object.hasOwn(given, name) ? given[name] : undefined;
     const value = sent === '' && !required ? undefined : sent;
     if (value === undefined && required) faults.push(`${name}: is required`);
@@ -76,7 +79,7 @@ function checkArguments(prompt: FrozenPrompt, given: Members): Record<string, st
 
 const COMPLETIONS = 100;
 
-/** The members of a `completion/complete` result: declared values of an argument that begin with what is typed. */
+/** The members of a `completion/complete` result: the allowed values of an argument that begin with the typed text. */
 export function complete(params: Members, registry: Registry): string {
   const { ref, argument } = params;
   if (!isMembers(ref) || !isMembers(argument)) throw new RpcError(RPC.invalid_params, 'params needs ref and argument.');

@@ -1,257 +1,245 @@
-import type { FrozenConnection, FrozenTool } from '#snapshots/format/format.ts';
-import type { FrozenQuery } from '#core/query/frozen-query.ts';
-import { type QueryPlan, type ExecutionResult, ofResult, runQuery } from '#core/query/query.ts';
-import { type Fault, behindCommit, toFault } from '#mcp-host/protocol/fault.ts';
-import type { CallContext } from './context.ts';
-import { shape, shapeResource, mediaBlock, type Shaped, shownText } from '#core/query/shape.ts';
-import type { ToolEntry, ResourceEntry, Registry } from '#mcp-host/registry/registry.ts';
-import { failedContent, withIgnored } from './ignored-arguments.ts';
-import { RPC, RpcError, isMembers, type Members, sessionNotFound } from '#mcp-host/protocol/messages.ts';
-import { depthFault } from '#core/query/argument-values.ts';
-import { AFTER } from '#core/query/page-schemas.ts';
-import { InputRequired, type PendingCall, openCall } from './confirmation/pending-call.ts';
-import { TOKEN } from '#mcp-host/registry/tool-item.ts';
-import type { CallServices } from './services.ts';
-import { wellFormedJson } from '#core/lib/text/wire-text.ts';
-import { isLong, longMembers } from './long-result.ts';
-import type { Page } from '#mcp-host/protocol/lists.ts';
-import { skillAt, skillContents } from '#mcp-host/registry/skill.ts';
-import { findResource } from '#mcp-host/registry/find-resource.ts';
-import { isGuarded } from '#core/contract/definitions/write-guard.ts';
-import type { SessionState } from '#core/engines/shared/source.ts';
-import { sessionOf } from '#core/query/session.ts';
-import type { Position } from '#core/query/pages.ts';
-import { holderOf } from '#mcp-host/auth/caller.ts';
 import type { StopSignal } from '#core/engines/shared/stop.ts';
+import type { SessionState } from '#core/engines/shared/source.ts';
+import type { Position } from '#core/query/pages.ts';
+import { type ExecutionResult, ofResult, runQuery } from '#core/query/query.ts';
+import { sessionOf } from '#core/query/session.ts';
+import type { CallFacts } from '#core/query/value-sources.ts';
 import type { ParameterValues } from '#core/query/values.ts';
+import { holderOf } from '#mcp-host/auth/caller.ts';
+import type { Members } from '#mcp-host/protocol/messages.ts';
 import type { CallResult } from './cache.ts';
 import { guardedWrite, type Review } from './confirmation/guarded-write.ts';
 import { fillMissing } from './confirmation/missing-arguments.ts';
-import { CallerGone, isAnswered } from '#mcp-host/requests/running-calls.ts';
-import { SESSION_ENDED } from '#mcp-host/requests/sessions.ts';
-import { loggedFault, withoutMasked } from './logged-fault.ts';
+import { InputRequired, type PendingCall, openCall } from './confirmation/pending-call.ts';
+import type { CallContext } from './context.ts';
+import { failureOf } from './failure.ts';
 import { logCall } from './request-log.ts';
+import { asksBeforeWriting, type Callable, type ResultWriter } from './result-writer.ts';
+import type { CallServices } from './services.ts';
 
-interface Callable {
-  readonly entity: FrozenQuery & { readonly id: string; readonly name: string };
-  readonly plan: QueryPlan;
-  readonly connection: FrozenConnection;
+/** The arguments that the caller sent for one definition. */
+export interface Sent {
+  readonly args: Members;
+  /** The token of a two-step call. */
+  readonly token?: unknown;
+  /** The cursor of a page. */
+  readonly after?: unknown;
 }
 
-/** How the results of one kind of definition are written. */
-interface ResultWriter<E extends Callable> {
-  readonly name: 'tool' | 'resource';
-  /** @param next the cursor of the next page; null: there is none. */
-  readonly finish: (
-    outcome: ExecutionResult,
-    entity: E['entity'],
-    context: CallContext,
-    next: string | null,
-  ) => string | Promise<string>;
-  readonly fail: (fault: Fault, context: CallContext) => string;
-  /** What may ask a person before it runs; null: nobody is asked. */
-  readonly asking: (entity: E['entity']) => FrozenTool | null;
+/** The state of a call that all its steps share. */
+interface Call<E extends Callable> {
+  readonly writer: ResultWriter<E>;
+  readonly entry: E;
+  readonly sent: Sent;
+  readonly context: CallContext;
+  readonly services: CallServices;
+  readonly facts: CallFacts;
+  /** The id of the call; null: it was never read. */
+  readonly usedId: () => string | null;
+  readonly holder: () => string;
+  /** Values that the database may repeat in a message, which the log omits. */
+  readonly seen: unknown[];
 }
 
-/** What goes wrong inside a tool is a result with `isError`. */
-const TOOL_RESULTS: ResultWriter<ToolEntry> = {
-  name: 'tool',
-  finish: ({ result, transformed }, { return_type, text_format }, _, next) =>
-    toolMembers(shape(result, return_type, transformed, { next, text_format })),
-  fail: ({ text }, { record }) => `"content":[${failedContent(textBlock(text), record)}],"isError":true`,
-  asking: (tool) => (isGuardedWrite(tool) || tool.ask_missing === true ? tool : null),
-};
-
-const RESOURCE_RESULTS: ResultWriter<ResourceEntry> = {
-  name: 'resource',
-  finish({ result, transformed }, { mime_type }, { record }) {
-    const { uri } = record.message.params;
-    const meta = result.truncated ? { _meta: { truncated: true, row_count: result.rows.length } } : {};
-    const contents = { uri, mimeType: mime_type, ...shapeResource(result, mime_type, transformed), ...meta };
-    return `"contents":[${JSON.stringify(contents)}]`;
-  },
-  fail({ in_arguments, text }, { record }) {
-    const { uri } = record.message.params;
-    throw new RpcError(in_arguments ? RPC.invalid_params : RPC.internal, text, { data: { uri } });
-  },
-  asking: () => null,
-};
-
-/** The members of a `tools/call` result. */
-export function callTool(params: Members, context: CallContext, services: CallServices): Promise<string | InputRequired> {
-  const { name } = params;
-  const args = params['arguments'] ?? {};
-  const tool = typeof name === 'string' ? context.registry.tools.get(name) : undefined;
-  if (tool === undefined) {
-    refuseScope(context, ({ tools }) => typeof name === 'string' && tools.has(name));
-    throw new RpcError(RPC.invalid_params, 'Unknown tool. Read tools/list for the names.', { fault: 'not_found' });
-  }
-  if (!isMembers(args)) throw new RpcError(RPC.invalid_params, 'params.arguments must be an object.');
-  // The request log, replays, cursors and confirmations write them as text, also those that the tool does not have.
-  const fault = depthFault(args);
-  if (fault !== null) throw new RpcError(RPC.invalid_params, fault);
-  if (tool.entity.two_step === true) {
-    const { [TOKEN]: token, ...rest } = args;
-    return perform(TOOL_RESULTS, tool, rest, context, services, { token });
-  }
-  if (tool.plan.paging === null) return perform(TOOL_RESULTS, tool, args, context, services);
-  const { [AFTER]: after, ...rest } = args;
-  return perform(TOOL_RESULTS, tool, rest, context, services, { after });
+/** Checked values, including those that a person filled in. */
+interface Completed {
+  readonly facts: CallFacts;
+  readonly values: ParameterValues;
+  /** Null: the call asks no person. */
+  readonly pending: PendingCall | null;
 }
 
-/** Sends a signed-in person who lacks something for want of a scope to ask for it. */
-export function refuseScope({ record }: CallContext, shows: (view: Registry) => boolean): void {
-  const scopes = record.exchange.beyond?.scopesFor(shows) ?? [];
-  if (scopes.length === 0) return;
-  const message = `This needs the scope ${scopes.join(' or ')}. Sign in again and allow it.`;
-  throw new RpcError(RPC.server, message, { http_status: 403, scopes });
+/** Everything that the statement is run with. */
+interface Resolved extends Completed {
+  /** The start of the page; null: the first row. */
+  readonly position: Position | null;
+  readonly session: SessionState | null;
 }
 
-/** Structured content is stringified once and stands both as itself and as text, for clients that read only one of them. */
-function toolMembers({ structured, text, media, note }: Shaped): string | Promise<string> {
-  const said = note === null ? '' : `,${textBlock(note)}`;
-  if (structured !== null && text === null && isLong(structured)) return longMembers(structured, said);
-  const json = structured && wellFormedJson(JSON.stringify(structured));
-  if (json !== null) return `"content":[${textBlock(text === null ? json : shownText(text))}${said}],"structuredContent":${json}`;
-  const block = media === null ? textBlock(shownText(text ?? '')) : JSON.stringify(mediaBlock(media));
-  return `"content":[${block}${said}]`;
-}
-
-const textBlock = (text: string): string => `{"type":"text","text":${JSON.stringify(text.toWellFormed())}}`;
-
-/** The members of a `resources/read` result. */
-export function readResource(
-  params: Members,
-  context: CallContext,
-  services: CallServices,
-): string | Page | Promise<string | InputRequired> {
-  const { uri } = params;
-  if (typeof uri !== 'string') throw new RpcError(RPC.invalid_params, 'params.uri must be a string.');
-  const found = findResource(context.registry, uri);
-  if (found !== null) return perform(RESOURCE_RESULTS, found.resource, found.values, context, services);
-  const page = services.app_views.read(uri);
-  if (page !== null) return page;
-  const skill = skillAt(context.registry, uri);
-  if (skill !== null) return skillContents(skill);
-  refuseScope(context, (view) => findResource(view, uri) !== null);
-  const code = context.record.protocol.modern ? RPC.invalid_params : RPC.resource_not_found_legacy;
-  throw new RpcError(code, 'Resource not found.', { data: { uri }, fault: 'not_found' });
-}
-
-/** It must not change more than is allowed or confirmed. */
-const isGuardedWrite = (tool: FrozenTool): boolean => tool.mode === 'write' && isGuarded(tool);
-
-/** Runs one query with its slot in the queue, its pool and its line in the request log. */
-async function perform<E extends Callable>(
-  kind: ResultWriter<E>,
+/** Runs one definition: each step takes the result of the step before. */
+export async function runCall<E extends Callable>(
+  writer: ResultWriter<E>,
   entry: E,
-  args: Members,
+  sent: Sent,
   context: CallContext,
   services: CallServices,
-  { token, after }: { readonly token?: unknown; readonly after?: unknown } = {},
 ): Promise<string | InputRequired> {
-  const { entity, plan, connection } = entry;
-  const { caller, deadline, record, registry, ask } = context;
-  const { sources, cache, limits, log, now, pseudonym } = services;
-  record.query = entity;
-  record.connection = connection;
-  record.refuses_undeclared = kind.name === 'tool' && registry.server.undeclared_arguments === 'refuse';
-  /** Null until something reads it. What the caller calls its request is no name of a call. */
-  let call_id: string | null = null;
-  const call = {
-    time: now(),
+  const call = begin(writer, entry, sent, context, services);
+  try {
+    const turn = admit(call);
+    if (turn !== undefined) await turn;
+    const position = openPage(call);
+    const completed = await complete(call);
+    if (completed instanceof InputRequired) return logQuestion(call, completed);
+    const resolved = resolve(call, completed, position);
+    const result = await execute(call, resolved);
+    return result instanceof InputRequired ? logQuestion(call, result) : record(call, resolved, result);
+  } catch (error) {
+    return fail(call, error);
+  }
+}
+
+function begin<E extends Callable>(
+  writer: ResultWriter<E>,
+  entry: E,
+  sent: Sent,
+  context: CallContext,
+  services: CallServices,
+): Call<E> {
+  const { caller, record, registry } = context;
+  record.query = entry.entity;
+  record.connection = entry.connection;
+  record.refuses_undeclared = writer.kind === 'tool' && registry.server.undeclared_arguments === 'refuse';
+  // Few calls read their id. The caller's request id is not used, because two callers may use the same one.
+  let id: string | null = null;
+  const stamp = {
+    time: services.now(),
     get id() {
-      return (call_id ??= crypto.randomUUID());
+      return (id ??= crypto.randomUUID());
     },
   };
-  let facts = { arguments: args, vars: registry.vars, caller, call };
-  /** With what a person filled in, none of which may stand in the log. */
-  let all_args = args;
-  /** With what comes from the credential of the caller. */
-  let values: ParameterValues = {};
-  let session: SessionState | null = null;
-  let position: Position | null = null;
-  const holder = () => holderOf(caller, record.exchange.address);
-  const paged = { tool_id: entity.id, args, context };
-  const run = async (values: ParameterValues, signal: StopSignal, review?: Review): Promise<CallResult> => {
-    const pool = sources.hold(connection);
-    try {
-      const { source, queue: slot, opened } = ask?.follow(pool, entity.timeout_ms) ?? pool;
-      const how = { source, opened, slot, holder, signal, facts, session, pseudonym, record, review, after: position };
-      const outcome = await runQuery(plan, values, how);
-      const next = outcome.next === null ? null : services.pages.seal(paged, outcome.next);
-      const finished = ofResult(() => kind.finish(outcome, entity, context, next));
-      const members = typeof finished === 'string' ? finished : await finished;
-      const { rows, truncated } = outcome.result;
-      return { members, rows: rows.length, wait_ms: outcome.wait_ms, truncated };
-    } finally {
-      pool.release();
-    }
+  return {
+    writer,
+    entry,
+    sent,
+    context,
+    services,
+    facts: { arguments: sent.args, vars: registry.vars, caller, call: stamp },
+    usedId: () => id,
+    holder: () => holderOf(caller, record.exchange.address),
+    seen: [sent.args],
   };
-  const asked = (question: InputRequired): InputRequired => {
-    if (!question.is_open) logCall(context, services, kind.name, entity, null);
-    return question;
+}
+
+/** Applies the rate limits. @returns undefined if the call need not wait for the answer of a shared limit. */
+const admit = <E extends Callable>({ entry, services, holder }: Call<E>): Promise<void> | undefined =>
+  services.limits.take(entry.entity, holder);
+
+/** @returns the start of the page; null: the first row. */
+function openPage<E extends Callable>(call: Call<E>): Position | null {
+  const { after } = call.sent;
+  return after === undefined || after === null ? null : call.services.pages.open(pagedBy(call), after);
+}
+
+/** Checks the arguments, after a person has filled in missing ones. */
+function complete<E extends Callable>(call: Call<E>): Completed | Promise<Completed | InputRequired> {
+  const { writer, entry, sent, context, services, facts } = call;
+  const tool = writer.asks(entry.entity);
+  const pending = tool === null ? null : openCall(tool, sent.args, sent.token, context, services.confirmations);
+  if (pending?.tool.ask_missing === true) return completeByPerson(call, pending);
+  const values = entry.plan.resolve(facts, context.record);
+  if (values instanceof Promise) return values.then((checked) => ({ facts, values: checked, pending }));
+  return { facts, values, pending };
+}
+
+async function completeByPerson<E extends Callable>(call: Call<E>, pending: PendingCall): Promise<Completed | InputRequired> {
+  const { entry, context, services, facts, seen } = call;
+  const check = (args: Members) => entry.plan.resolve({ ...facts, arguments: args }, context.record);
+  const filled = await fillMissing(pending, services.confirmations, check);
+  if (filled instanceof InputRequired) return filled;
+  const { args } = filled.call;
+  seen.push(args);
+  return { facts: { ...facts, arguments: args }, values: filled.values, pending: filled.call };
+}
+
+/** Adds the session values from the caller's credential. */
+function resolve<E extends Callable>(
+  { entry, seen }: Call<E>,
+  { facts, values, pending }: Completed,
+  position: Position | null,
+): Resolved {
+  seen.push(values);
+  const session = sessionOf(entry.connection, facts);
+  if (session !== null) seen.push(session.values);
+  return { facts, values, pending, position, session };
+}
+
+/** Takes the result from the cache, runs the statement after a confirmation, or runs it at once. */
+function execute<E extends Callable>(call: Call<E>, resolved: Resolved): Promise<CallResult | InputRequired> {
+  const { entry, context, services } = call;
+  const { values, pending, session, facts, position } = resolved;
+  const run = (bound: ParameterValues, signal: StopSignal, review?: Review) => runAndWrite(call, resolved, bound, signal, review);
+  if (pending !== null && asksBeforeWriting(pending.tool)) {
+    return guardedWrite(pending, services.confirmations, (review) => run(values, context.deadline, review));
+  }
+  const beside = (): readonly unknown[] => {
+    const of_caller = entry.plan.beside(facts, session);
+    return entry.plan.paging === null ? of_caller : [...of_caller, services.pages.bound(pagedBy(call)), position];
   };
+  return services.cache.through(entry, context, values, run, beside) ?? run(values, context.deadline);
+}
+
+/** Runs the statement in a slot of its queue, and writes the members of its result. */
+async function runAndWrite<E extends Callable>(
+  call: Call<E>,
+  { facts, session, position }: Resolved,
+  values: ParameterValues,
+  signal: StopSignal,
+  review: Review | undefined,
+): Promise<CallResult> {
+  const { entry, context, services, holder } = call;
+  const { plan, connection, entity } = entry;
+  const { record, ask } = context;
+  const pool = services.sources.hold(connection);
   try {
-    const turn = limits.take(entity, holder);
-    if (turn !== undefined) await turn;
-    if (after !== undefined && after !== null) position = services.pages.open(paged, after);
-    const tool = kind.asking(entity);
-    let asking: PendingCall | null = tool === null ? null : openCall(tool, args, token, context, services.confirmations);
-    if (asking?.tool.ask_missing === true) {
-      const filled = await fillMissing(asking, services.confirmations, (all) =>
-        plan.resolve({ ...facts, arguments: all }, record),
-      );
-      if (filled instanceof InputRequired) return asked(filled);
-      ({ call: asking, values } = filled);
-      all_args = asking.args;
-      facts = { ...facts, arguments: all_args };
-    } else {
-      const checked = plan.resolve(facts, record);
-      values = checked instanceof Promise ? await checked : checked;
-    }
-    session = sessionOf(connection, facts);
-    const beside = (): readonly unknown[] =>
-      plan.paging === null
-        ? plan.beside(facts, session)
-        : [...plan.beside(facts, session), services.pages.bound(paged), position];
-    const result =
-      asking === null || !isGuardedWrite(asking.tool)
-        ? await (cache.through(entry, context, values, run, beside) ?? run(values, deadline))
-        : await guardedWrite(asking, services.confirmations, (review) => run(values, deadline, review));
-    if (result instanceof InputRequired) return asked(result);
-    const { rows, wait_ms, truncated } = result;
-    const members = kind.name === 'tool' ? withIgnored(result.members, record) : result.members;
-    record.rows = rows;
-    record.bytes = members.length;
-    // Of a call that was joined, no more than this one waited.
-    record.wait_ms = Math.min(wait_ms, performance.now() - record.started);
-    record.truncated = truncated;
-    logCall(context, services, kind.name, entity, null, members);
-    ask?.done(rows);
-    // What a person filled in is kept nowhere.
-    const filled_in = asking !== null && Object.keys(asking.given).length > 0;
-    if (kind.name === 'tool' && !filled_in && record.exchange.endpoint.candidate === null)
-      services.samples.keep(entity, args, context, performance.now() - record.started);
-    return members;
-  } catch (error) {
-    if (error instanceof RpcError) {
-      logCall(context, services, kind.name, entity, { code: error.fault, message: error.message, sqlstate: null });
-      throw error;
-    }
-    const where = {
-      kind: kind.name,
-      name: entity.name,
-      request_id: record.exchange.request_id,
-      ...(call_id !== null && { call_id }),
-    };
-    const said = withoutMasked(toFault(error, record.committed ? null : deadline, where, log), error, entity);
-    const fault = record.committed ? behindCommit(said) : said;
-    record.fault = fault.code;
-    logCall(context, services, kind.name, entity, loggedFault(fault, error, [all_args, values, session?.values]));
-    ask?.failed(fault.code);
-    if (deadline.reason === SESSION_ENDED && fault.code === 'cancelled') throw sessionNotFound(fault.text);
-    if (fault.code === 'cancelled' && deadline.aborted && !isAnswered(deadline.reason)) throw new CallerGone();
-    return kind.fail(fault, context);
+    const { source, queue: slot, opened } = ask?.follow(pool, entity.timeout_ms) ?? pool;
+    const { pseudonym } = services;
+    const how = { source, opened, slot, holder, signal, facts, session, pseudonym, record, review, after: position };
+    const outcome = await runQuery(plan, values, how);
+    const written = write(call, outcome);
+    const members = typeof written === 'string' ? written : await written;
+    const { rows, truncated } = outcome.result;
+    return { members, rows: rows.length, wait_ms: outcome.wait_ms, truncated };
+  } finally {
+    pool.release();
   }
 }
+
+function write<E extends Callable>(call: Call<E>, outcome: ExecutionResult): string | Promise<string> {
+  const { writer, entry, context, services } = call;
+  const next = outcome.next === null ? null : services.pages.seal(pagedBy(call), outcome.next);
+  return ofResult(() => writer.members(outcome, entry.entity, context, next));
+}
+
+/** Records the call in the request log, the caller's stream and the samples. @returns the members of the answer. */
+function record<E extends Callable>(call: Call<E>, { pending }: Resolved, result: CallResult): string {
+  const { writer, entry, sent, context, services } = call;
+  const { record, ask } = context;
+  const members = writer.addNotes(result.members, record);
+  record.rows = result.rows;
+  record.bytes = members.length;
+  // A call that joined another call's run has waited no longer than its duration.
+  record.wait_ms = Math.min(result.wait_ms, performance.now() - record.started);
+  record.truncated = result.truncated;
+  logCall(context, services, writer.kind, entry.entity, null, members);
+  ask?.done(result.rows);
+  // Values that a person filled in are not stored.
+  const is_filled_in = pending !== null && Object.keys(pending.given).length > 0;
+  if (writer.kind === 'tool' && !is_filled_in && record.exchange.endpoint.candidate === null) {
+    services.samples.keep(entry.entity, sent.args, context, performance.now() - record.started);
+  }
+  return members;
+}
+
+/** Logs a question to a person once, whatever its outcome. */
+function logQuestion<E extends Callable>({ writer, entry, context, services }: Call<E>, question: InputRequired): InputRequired {
+  if (!question.is_open) logCall(context, services, writer.kind, entry.entity, null);
+  return question;
+}
+
+/** @returns the members of an answer that names the fault. Throws errors of the protocol. */
+function fail<E extends Callable>({ writer, entry, context, services, usedId, seen }: Call<E>, error: unknown): string {
+  const { entity } = entry;
+  const { logged, code, answer } = failureOf(error, { writer, entity, context, call_id: usedId(), seen }, services.log);
+  if (code !== null) context.record.fault = code;
+  logCall(context, services, writer.kind, entity, logged);
+  if (code !== null) context.ask?.failed(code);
+  if (typeof answer === 'string') return answer;
+  throw answer;
+}
+
+const pagedBy = <E extends Callable>({ entry, sent, context }: Call<E>) => ({
+  tool_id: entry.entity.id,
+  args: sent.args,
+  context,
+});

@@ -4,24 +4,24 @@ import type { Members } from '#mcp-host/protocol/messages.ts';
 import type { FrozenQuery } from '#core/query/frozen-query.ts';
 import type { FrozenServer } from '#snapshots/format/format.ts';
 
-/** A call of a reading tool, with what its result depends on. */
+/** A call of a read-only tool, with everything that its result depends on. */
 export interface Sample {
   readonly tool: string;
   /** As JSON. */
   readonly arguments: string;
   readonly caller: Caller;
-  /** What the call took the client, in milliseconds. */
+  /** Duration of the client's call, in milliseconds. */
   readonly ms: number;
 }
 
 /**
- * The last calls of reading tools, for replays. They are in the memory of this host alone: nothing writes them down or sends them
- * anywhere, and they go with the process.
+ * The last calls of read-only tools, for replays. They are only in the memory of this host: they are not stored or sent, and are
+ * gone when the process ends.
  */
 export interface Samples {
-  /** How many are kept; 0: none. */
+  /** Most samples to store; 0: none. */
   limit(): number;
-  /** From now on as this configuration says. */
+  /** Takes the limit from a configuration. */
   use(server: Pick<FrozenServer, 'replay_samples'> | null): void;
   keep(
     entity: Pick<FrozenQuery, 'mode'> & { readonly name: string },
@@ -29,17 +29,17 @@ export interface Samples {
     context: Pick<CallContext, 'caller'>,
     ms: number,
   ): void;
-  /** The newest of each tool in turn, so that a tool that is called often leaves room for others. */
+  /** Returns the newest samples of each tool in turn, so that a frequent tool does not crowd out the others. */
   newest(count: number): Sample[];
   count(): number;
-  /** Those of callers who do not count any more. */
+  /** Removes the samples of callers that are no longer admitted. */
   forget(isGone: (admitted: Admission) => boolean): void;
 }
 
-/** For hosts without a server: nobody asks for a replay. */
+/** For hosts without a server, which receive no replays. */
 export const NO_SAMPLES: Pick<Samples, 'keep'> = { keep: () => undefined };
 
-/** Larger arguments are not kept, in characters of JSON. */
+/** Larger arguments are not stored, in characters of JSON. */
 const LARGEST = 16_384;
 
 export function createSamples(): Samples {
@@ -55,11 +55,11 @@ export function createSamples(): Samples {
   return {
     limit: () => limit,
     use(server) {
-      const wanted = server?.replay_samples ?? 0;
-      if (wanted === limit) return;
-      const kept = inOrder();
-      limit = wanted;
-      hold(kept);
+      const next_limit = server?.replay_samples ?? 0;
+      if (next_limit === limit) return;
+      const samples = inOrder();
+      limit = next_limit;
+      hold(samples);
     },
     keep({ name, mode }, args, { caller }, ms) {
       if (limit === 0 || mode === 'write') return;

@@ -9,19 +9,19 @@ import type { Confirmations } from './confirmation/pending-call.ts';
 import type { ResultCache } from './cache.ts';
 import type { PageCursors } from './page-cursors.ts';
 
-/** What calls need of their host, the same for all of them. */
+/** Services of the host that all calls share. */
 export interface CallServices {
   readonly sources: ConnectionPools;
   readonly usage: Usage;
   readonly cache: ResultCache;
   readonly limits: RateLimits;
-  /** Calls that are kept for replays. */
+  /** Stores calls for replays. */
   readonly samples: Pick<Samples, 'keep'>;
   readonly confirmations: Confirmations;
-  /** For clients that draw results. */
+  /** Pages that draw results in clients with MCP Apps. */
   readonly app_views: AppViews;
   readonly pages: PageCursors;
-  /** For masks that hash. */
+  /** Used by masks that hash. */
   readonly pseudonym: Pseudonym;
   readonly log: Log;
   readonly now: () => number;

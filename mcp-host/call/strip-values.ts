@@ -1,25 +1,25 @@
 import { onOneLine } from '#core/engines/shared/bounded-text.ts';
 import { isMembers } from '#mcp-host/protocol/messages.ts';
 
-/** A value that is as short as a word is taken for one unless it stands in quotes. */
+/** Shorter values are treated as ordinary words unless they are in quotes. */
 const SURELY_A_VALUE = 6;
-/** Values that are looked for in one sentence. */
+/** Most values to look for in one sentence. */
 const MOST_VALUES = 1_000;
-/** Characters of values that are compared with one message. */
+/** Most characters of values to compare with one message. */
 const MOST_COMPARED = 4_000_000;
-/** Characters of a value that a database may have written in its own way. */
+/** Characters of a value that are compared without quotes, blanks and escapes, because databases rewrite values. */
 const MOST_REWRITTEN = 8_000;
 
-/** A sentence of a database without the values that it repeats. Null: there are too many to look for. */
+/** A database message without the values that it repeats. Null: there are too many values to look for. */
 export function stripValues(text: string, values: unknown): string | null {
   const words = wordsIn(values);
   if (words === null) return null;
   const letters = words.map((word) => lettersOf(word.slice(0, MOST_REWRITTEN)));
-  const kept = words.reduce(withoutValue, withoutEnd(text, letters));
-  return withoutParts(kept, createIsPart(words, letters));
+  const shortened = words.reduce(withoutValue, withoutEnd(text, letters));
+  return withoutParts(shortened, createIsPart(words, letters));
 }
 
-/** Every text and number in it, however deep; null: there are too many. */
+/** Every text and number in the values, at any depth; null: there are too many. */
 function wordsIn(values: unknown): string[] | null {
   const words = new Set<string>();
   const rest: unknown[] = [values];
@@ -36,13 +36,15 @@ function wordsIn(values: unknown): string[] | null {
 
 function withoutValue(text: string, word: string): string {
   if (word.length < SURELY_A_VALUE) return text.replaceAll(`"${word}"`, '"…"').replaceAll(`'${word}'`, "'…'");
-  const kept = text.replaceAll(word, '…');
-  // Messages are told on one line, and so are the values in them.
+  const stripped = text.replaceAll(word, '…');
+  // Messages are joined into one line, and so are the values in them.
   const line = word.includes('\n') ? onOneLine(word) : '';
-  return line.length < SURELY_A_VALUE ? kept : kept.replaceAll(line, '…');
+  return line.length < SURELY_A_VALUE ? stripped : stripped.replaceAll(line, '…');
 }
 
-/** A message ends within a value where the database, or we, cut it: behind a quote that nothing closes stands its beginning. */
+/**
+ * Removes the beginning of a value after a quote without an end: the database or Sluice may have cut the message inside a value.
+ */
 function withoutEnd(text: string, values: readonly Letters[]): string {
   let rest = lettersOf(text).plain;
   let from = 0;
@@ -56,7 +58,7 @@ function withoutEnd(text: string, values: readonly Letters[]): string {
   return text;
 }
 
-/** The letters and digits of a text: whatever a database does to quotes, blanks and lines. */
+/** The letters and digits of a text, which stay the same when a database rewrites quotes, blanks and lines. */
 interface Letters {
   readonly plain: string;
   /** Without escapes, such as the two characters of `\n`. */
@@ -70,15 +72,15 @@ function lettersOf(text: string): Letters {
 }
 
 /**
- * A database shortens a long value, or names the part of it that it did not understand, or writes it in its own way. What is too much
- * to compare is left out like a part of a value.
+ * Finds parts of values: a database may shorten a long value, quote only the part that it could not parse, or rewrite it. A text
+ * that is too long to compare counts as a part of a value.
  */
 function createIsPart(words: readonly string[], letters: readonly Letters[]): (inside: string) => boolean {
   const long = words.filter(({ length }) => length > SURELY_A_VALUE);
   const all = [...long, ...letters.map(({ plain }) => plain)].reduce((sum, { length }) => sum + length, 0);
   let left = MOST_COMPARED;
   return (inside) => {
-    // Looking for one text in another is not linear for every pair of texts.
+    // Searching one text in another is not linear for every pair of texts.
     left -= all * (1 + inside.length / 256);
     if (left < 0 || long.some((value) => inside.length < value.length && value.includes(inside))) return true;
     const { plain, unescaped } = lettersOf(inside);
@@ -88,33 +90,36 @@ function createIsPart(words: readonly string[], letters: readonly Letters[]): (i
 }
 
 function withoutParts(text: string, isPart: (inside: string) => boolean): string {
-  let kept = '';
+  let stripped = '';
   let at = 0;
   while (at < text.length) {
     const quote = text.charAt(at);
     const ends = quote === '"' || quote === "'" ? endsOf(text, at + 1, quote) : [];
-    const end = ends.find((place) => place - at > SURELY_A_VALUE && isPart(insideOf(text, at + 1, place)));
-    if (end !== undefined) kept += `${quote}…${text.charAt(end)}`;
-    else kept += text.slice(at, (ends.at(-1) ?? at) + 1);
+    const end = ends.find((index) => index - at > SURELY_A_VALUE && isPart(insideOf(text, at + 1, index)));
+    if (end !== undefined) stripped += `${quote}…${text.charAt(end)}`;
+    else stripped += text.slice(at, (ends.at(-1) ?? at) + 1);
     at = (end ?? ends.at(-1) ?? at) + 1;
   }
-  return kept;
+  return stripped;
 }
 
-/** Where a quoted text may end: with quotes inside that are escaped or doubled, or at the next quote; nowhere: with the message. */
+/**
+ * Where a quoted text may end: after escaped or doubled quotes, or at the next quote. Without another quote: at the end of the
+ * message.
+ */
 function endsOf(text: string, from: number, quote: string): number[] {
   const next = text.indexOf(quote, from);
   if (next < 0) return [text.length];
-  let place = from;
-  while (place < text.length) {
-    const here = text.charAt(place);
-    if (here === quote && text.charAt(place + 1) !== quote) break;
-    place += here === quote || here === '\\' ? 2 : 1;
+  let index = from;
+  while (index < text.length) {
+    const here = text.charAt(index);
+    if (here === quote && text.charAt(index + 1) !== quote) break;
+    index += here === quote || here === '\\' ? 2 : 1;
   }
-  return place < text.length && place !== next ? [place, next] : [next];
+  return index < text.length && index !== next ? [index, next] : [next];
 }
 
-/** We end every sentence with a full stop. */
+/** The text inside quotes; at the end of a message without the full stop that Sluice adds. */
 const insideOf = (text: string, from: number, to: number): string => {
   const inside = text.slice(from, to);
   return to < text.length ? inside : inside.replace(/[.…]$/, '');

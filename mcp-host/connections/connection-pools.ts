@@ -7,18 +7,18 @@ import { createQueue, type Queue, type QueueCounters } from './queue.ts';
 
 export type OpenPool = (settings: ConnectionSettings) => Promise<Source>;
 
-export interface SourcesOptions {
+export interface ConnectionPoolsOptions {
   readonly open: OpenPool;
-  /** Opens a sealed secret at its place (`connection/<id>/password`). */
-  readonly openSecret: (sealed: string, place: string) => string;
+  /** Opens a secret, which is sealed to its path (`connection/<id>/password`). */
+  readonly openSecret: (sealed: string, path: string) => string;
   readonly log: Log;
 }
 
-/** One call's hold on a pool: it stays open until every hold is released, also when a swap removed its connection. */
+/** One call's hold on a pool: the pool stays open until every hold is released, even if a swap removed its connection. */
 export interface PoolHold {
   readonly queue: Queue;
   readonly source: () => Promise<Source>;
-  /** The same without waiting; undefined while it is not open. */
+  /** The open source, without waiting; undefined while it is opening. */
   readonly opened: () => Source | undefined;
   release(): void;
 }
@@ -26,14 +26,14 @@ export interface PoolHold {
 export interface ConnectionPools {
   hold(connection: FrozenConnection): PoolHold;
   /**
-   * The connections from now on: equal ones keep their pool, others drain and close. Of connections with one id the last one says how
-   * many calls run and wait.
+   * Replaces the connections: equal ones keep their pool, others drain and close. If several connections have one id, the limits
+   * of the last one apply.
    */
   use(connections: readonly FrozenConnection[]): void;
   counters(): { id: string; name: string; sessions: number; queue: QueueCounters }[];
   /** The queue of each connection, by its id. */
   queues(): Iterable<readonly [string, Queue]>;
-  /** The queues, as the server is told. */
+  /** The state of the queues, for reports to the server. */
   gauges(): QueueGauge[];
   /** Waits for every pool to close. */
   close(): Promise<void>;
@@ -46,11 +46,11 @@ interface Pool {
   holds: number;
 }
 
-export function createSources({ open, openSecret, log }: SourcesOptions): ConnectionPools {
+export function createConnectionPools({ open, openSecret, log }: ConnectionPoolsOptions): ConnectionPools {
   const pools = new Map<string, Pool>();
   const queues = new Map<string, { name: string; queue: Queue }>();
   const closing = new Set<Promise<void>>();
-  let wanted = new Set<string>();
+  let keys_in_use = new Set<string>();
 
   const queueOf = (connection: FrozenConnection): Queue => {
     const found = queues.get(connection.id);
@@ -62,7 +62,8 @@ export function createSources({ open, openSecret, log }: SourcesOptions): Connec
   const start = (pool: Pool, connection: FrozenConnection): Promise<Source> => {
     const source = (async () => open(toSettings(connection, { open: openSecret })))();
     pool.source = source;
-    // A secret that does not open fails before anything is awaited: only now is there a source to forget.
+    // If a secret does not open, the promise is already rejected here. `pool.source` is set above, so that this handler can clear
+    // it.
     source.then(
       (opened) => {
         pool.opened = opened;
@@ -74,7 +75,7 @@ export function createSources({ open, openSecret, log }: SourcesOptions): Connec
     return source;
   };
   const closeIfUnused = (key: string, pool: Pool) => {
-    if (pool.holds > 0 || wanted.has(key)) return;
+    if (pool.holds > 0 || keys_in_use.has(key)) return;
     pools.delete(key);
     if (pool.source === undefined) return;
     const closed = pool.source
@@ -96,7 +97,8 @@ export function createSources({ open, openSecret, log }: SourcesOptions): Connec
       held.holds++;
       return {
         queue: queueOf(connection),
-        // The connection of this call: the same settings, perhaps sealed anew since the pool was made.
+        // Uses the connection of this call: its settings are equal, but its secret may have been resealed after the pool was
+        // created.
         source: () => held.source ?? start(held, connection),
         opened: () => held.opened,
         release() {
@@ -106,7 +108,7 @@ export function createSources({ open, openSecret, log }: SourcesOptions): Connec
       };
     },
     use(connections) {
-      wanted = new Set(connections.map(keyOf));
+      keys_in_use = new Set(connections.map(keyOf));
       for (const connection of connections) queueOf(connection).configure(connection);
       for (const [key, pool] of pools) closeIfUnused(key, pool);
       const ids = new Set(connections.map(({ id }) => id));
@@ -132,12 +134,12 @@ export function createSources({ open, openSecret, log }: SourcesOptions): Connec
     },
     gauges: () => [...queues].map(([id, { queue }]) => ({ id, ...queue.gauge() })),
     async close() {
-      wanted = new Set();
+      keys_in_use = new Set();
       for (const [key, pool] of pools) closeIfUnused(key, pool);
       while (closing.size > 0) await Promise.all(closing);
     },
   };
 }
 
-/** The id too: two connections with equal settings have their own limits, so also their own sessions. */
+/** Includes the id, because two connections with equal settings have separate limits, and so separate sessions. */
 const keyOf = ({ id, pool_key }: FrozenConnection): string => `${id}/${pool_key}`;

@@ -3,9 +3,12 @@ import { withTimeout } from '#core/lib/with-timeout.ts';
 import type { Log } from '#core/process/log.ts';
 import type { Queue } from './queue.ts';
 
-/** The slots of each connection that this host may use, where several hosts share them. Calls never wait for the exchange itself. */
+/**
+ * This host's share of the slots of each connection, if several hosts share them through Redis. Calls never wait for the exchange
+ * with Redis.
+ */
 export interface SlotShares {
-  /** Asks for the slots of connections that are new. */
+  /** Requests slots for new connections. */
   refresh(): void;
   close(): Promise<void>;
 }
@@ -24,14 +27,14 @@ export interface SlotSharesOptions {
 interface Share {
   held: number;
   renew_at: number;
-  /** From then on others may have its slots. */
+  /** After this time other hosts may take the slots of this share. */
   ends_at: number;
   used_at: number;
   asking: boolean;
   again: boolean;
 }
 
-/** A connection without a call for so long is renewed less often. */
+/** After this time without a call, the share of a connection is renewed less often. */
 const QUIET_MS = 60_000;
 
 export function createSlotShares(options: SlotSharesOptions): SlotShares {
@@ -40,7 +43,7 @@ export function createSlotShares(options: SlotSharesOptions): SlotShares {
   let closed = false;
 
   const renew = async (id: string, queue: Queue, share: Share): Promise<void> => {
-    // What changes meanwhile is sent right after.
+    // Changes during a request are sent in another one, right after it.
     share.again = share.asking;
     if (share.asking) return;
     share.asking = true;
@@ -59,7 +62,7 @@ export function createSlotShares(options: SlotSharesOptions): SlotShares {
     share.renew_at = sent_at + idle_ms;
     const answer = await redis.slots({ key: id, owner, limit, held, needed: Math.min(limit, active + waiting), ttl_ms });
     if (closed) return;
-    // First this host does with less, then it says so.
+    // The host reduces its slots first and reports the reduction with the next request.
     share.held = Math.min(answer.held, answer.target);
     share.ends_at = sent_at + ttl_ms;
     queue.grant(share.held);
@@ -83,12 +86,12 @@ export function createSlotShares(options: SlotSharesOptions): SlotShares {
         shares.set(id, share);
       }
       if (!redis.up() || (share.ends_at > 0 && now > share.ends_at)) {
-        // Its slots may be another's by now.
+        // Another host may have the slots of this share by now.
         share.ends_at = 0;
         share.held = 0;
         share.renew_at = 0;
       }
-      // Without Redis it has the whole limit; with it, nothing before it knows its share.
+      // Without Redis the host has the whole limit; with Redis it has no slots until it knows its share.
       if (share.ends_at === 0) queue.grant(redis.up() ? 0 : null);
       if (redis.up() && (id === only || due(queue, share, now))) work.push(renew(id, queue, share));
     }

@@ -3,11 +3,11 @@ import { addDuration, mergeInto } from '#core/lib/histogram.ts';
 
 type Waited = QueueGauge['waits'];
 
-/** How long calls waited for a slot, of the last 5 to 10 minutes. */
+/** How long calls waited for a slot, in the last 5 to 10 minutes. */
 export interface Waits {
-  /** @param ms 0 when there was a slot at once. */
+  /** @param ms 0: the call got a slot at once. */
   add(ms: number): void;
-  /** @param under_way what calls that wait now have waited so far: a queue that nobody leaves shows it too. */
+  /** @param under_way how long the calls in the queue have waited so far, so that a stuck queue shows up too. */
   recent(under_way?: readonly number[]): Waited;
 }
 

@@ -4,25 +4,25 @@ import { isTextOf } from '#snapshots/format/canonical.ts';
 import { AppError } from '#core/errors.ts';
 import type { Snapshot } from '#snapshots/format/format.ts';
 
-/** What names a snapshot. */
+/** Version, checksum and creation time of a snapshot. */
 export type SnapshotHead = Pick<Snapshot, 'version' | 'checksum' | 'created_at'>;
 
-/** A snapshot that a host has put together from what it has and what came. */
+/** A snapshot that a host assembled from stored and received texts. */
 export interface NewSnapshot extends SnapshotHead {
   readonly tree: Tree;
-  /** Texts that came, by hash. */
+  /** Received texts, by hash. */
   readonly blobs: ReadonlyMap<string, string>;
-  /** They are all of it. */
+  /** Whether the received texts are the whole snapshot. */
   readonly whole: boolean;
 }
 
-/** The host lacks something that the server believes it has: it is to be sent everything. */
+/** Thrown when the host lacks texts that the server expects it to have, so that it needs the whole snapshot. */
 export class Lacking extends Error {}
 
-/** Trees of the last snapshots, by checksum: the server may lead from one that is not the newest. */
+/** Trees of the last snapshots, by checksum: a delta may start from an older one. */
 export interface KnownTrees {
   remember(checksum: string, leaves: readonly Leaf[]): void;
-  /** Rejects what is not the tree that its checksum names. */
+  /** Applies a delta. Throws when the result does not match its checksum. */
   apply(news: NewsWithDelta): NewSnapshot;
 }
 
@@ -32,7 +32,7 @@ const KNOWN = 3;
 
 export function createKnownTrees(): KnownTrees {
   const known = new Map<string, readonly Leaf[]>();
-  /** Whose branches the next one shares. */
+  /** The newest tree; the next one shares its unchanged branches. */
   let newest: Tree | null = null;
   return {
     remember(checksum, leaves) {
@@ -51,7 +51,7 @@ export function createKnownTrees(): KnownTrees {
   };
 }
 
-/** @param base the leaves that the delta leads from. @param before whose branches the tree may share. */
+/** @param base the leaves that the delta starts from. @param before a tree whose branches the new one may share. */
 export function applyTo(base: readonly Leaf[], news: NewsWithDelta, before: Tree | null = null): NewSnapshot {
   const { version, checksum, created_at, delta } = news;
   const { from, removed, blobs } = delta;

@@ -20,7 +20,7 @@ export interface ListenEvent {
   readonly request_id: string;
 }
 
-/** What the server says on the stream, beside pings (contract section 0). */
+/** The events that the server sends on the stream, besides pings. */
 export type ControlEvent =
   | { readonly event: 'snapshot'; readonly data: SnapshotEvent }
   | { readonly event: 'listen'; readonly data: ListenEvent }
@@ -40,28 +40,34 @@ export interface ControlOptions {
   readonly id: string;
   readonly log: Log;
   readonly now: () => number;
-  /** `<version>:<checksum>` of the snapshot held, or empty. */
+  /** `<version>:<checksum>` of the loaded snapshot, or empty. */
   readonly have: () => string;
-  /** Why nothing is taken from a server of this installation, null: it is. */
+  /** Why the host ignores a server of this installation; null: it accepts the server. */
   readonly refusal?: (installation: Installation | null) => string | null;
-  /** The server is to know why, or, with the id of a request, that the host has no part in it. */
-  readonly onRefused?: (answer: { readonly error: string } | { readonly request_id: string }) => void;
-  /** Events are handed over one after the other, but for the lists of who counts, which wait for nothing. */
-  readonly onEvent: (event: ControlEvent) => Promise<void>;
-  /** Without a byte for so long a connection counts as lost: over a slow link a snapshot takes long, and is not begun anew. */
+  /** A connection without a byte for this time counts as lost. Slow transfers continue: a large snapshot is not restarted. */
   readonly quiet_ms?: number;
   readonly min_retry_ms?: number;
   readonly max_retry_ms?: number;
 }
 
-/** The host's line to the server: one long-lived stream in, acknowledgements and usage out. */
+export interface ControlHandlers {
+  /** Called for one event after the other. Events of `AT_ONCE` do not wait. */
+  readonly onEvent: (event: ControlEvent) => Promise<void>;
+  /** Reports to the server why it is refused, or, with the id of a request, that the host does not take part in it. */
+  readonly onRefused?: (answer: { readonly error: string } | { readonly request_id: string }) => void;
+}
+
+/** The connection to the server: one long-lived stream in, acknowledgements and usage out. */
 export interface Control {
-  start(): void;
-  /** Rejects when the server did not take it, with the `status` that it answered, if it did. */
+  start(handlers: ControlHandlers): void;
+  /** Rejects when the server did not accept the body, with its `status` if it answered. */
   post(path: 'ack' | 'usage' | 'leave' | 'replay', body: object): Promise<void>;
-  /** Of a candidate or version what is missing here. Rejects when the server did not answer with it. @param have as on the stream. */
+  /**
+   * Fetches the missing parts of a candidate or version. Rejects when the server does not send them. @param have as on the
+   * stream.
+   */
   fetchBeside(name: string, have: string): Promise<SnapshotEvent>;
-  /** Connects anew at once, so that the server hears again what the host has. */
+  /** Reconnects at once, so that the host reports its snapshot again. */
   again(): void;
   state(): { connected: boolean; last_event_at: string | null };
   close(): void;
@@ -80,115 +86,150 @@ const EVENTS: ReadonlySet<string> = new Set([
   'stop',
 ]);
 
-/** A revoked token or a cancelled call must not outlive a snapshot that loads or a disk that hangs, and a decision is waited for. */
+/** Revocations and cancellations must not wait for a loading snapshot or a hanging disk, and calls wait for decisions. */
 const AT_ONCE: ReadonlySet<string> = new Set(['tokens', 'identity', 'cancel', 'decision']);
 
 const POST_TIMEOUT_MS = 10_000;
 
-export function createControl(options: ControlOptions): Control {
-  const { server_url, service_token, id, log, quiet_ms = 25_000, min_retry_ms = 250, max_retry_ms = 10_000 } = options;
-  const base = `${server_url}/api/internal/hosts`;
-  const headers = { 'x-service-token': service_token };
-  const end = new AbortController();
-  let connected = false;
-  let last_event_at: string | null = null;
-  let queue: Promise<void> = Promise.resolve();
-  let retry_ms = min_retry_ms;
-  let current: AbortController | null = null;
-  /** Why nothing is taken from the server that is connected, or was last. */
-  let refused: string | null = null;
+const DEFAULTS = { quiet_ms: 25_000, min_retry_ms: 250, max_retry_ms: 10_000 };
 
-  const handle = (event: string, data: string) => {
-    last_event_at = new Date(options.now()).toISOString();
-    retry_ms = min_retry_ms;
+type Settings = ControlOptions & typeof DEFAULTS;
+
+export const createControl = (options: ControlOptions): Control => new ControlStream({ ...DEFAULTS, ...options });
+
+class ControlStream implements Control {
+  readonly #options: Settings;
+  readonly #base: string;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #end = new AbortController();
+  #connected = false;
+  #last_event_at: string | null = null;
+  #queue: Promise<void> = Promise.resolve();
+  #retry_ms: number;
+  #current: AbortController | null = null;
+  /** Why the host ignores the current or last server; null: it accepts the server. */
+  #refused: string | null = null;
+
+  constructor(options: Settings) {
+    this.#options = options;
+    this.#base = `${options.server_url}/api/internal/hosts`;
+    this.#headers = { 'x-service-token': options.service_token };
+    this.#retry_ms = this.#options.min_retry_ms;
+  }
+
+  start(handlers: ControlHandlers): void {
+    void this.#run(handlers);
+  }
+
+  again(): void {
+    this.#current?.abort(new Error('the host requests the whole snapshot'));
+  }
+
+  async post(path: 'ack' | 'usage' | 'leave' | 'replay', body: object): Promise<void> {
+    // Usage belongs in the metadata database of the installation that the served version comes from.
+    if (this.#refused !== null && path === 'usage') throw new Error(this.#refused);
+    const response = await fetch(`${this.#base}/${encodeURIComponent(this.#options.id)}/${path}`, {
+      method: 'POST',
+      headers: { ...this.#headers, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+      signal: AbortSignal.any([this.#end.signal, AbortSignal.timeout(POST_TIMEOUT_MS)]),
+    });
+    if (!response.ok) throw Object.assign(new Error(await reason(response)), { status: response.status });
+    await response.body?.cancel();
+  }
+
+  async fetchBeside(name: string, have: string): Promise<SnapshotEvent> {
+    const query = new URLSearchParams({ have });
+    const attempt = new AbortController();
+    const watchdog = createWatchdog(attempt, this.#options.quiet_ms);
+    try {
+      const response = await fetch(
+        `${this.#base}/${encodeURIComponent(this.#options.id)}/beside/${encodeURIComponent(name)}?${query}`,
+        {
+          headers: this.#headers,
+          signal: AbortSignal.any([this.#end.signal, attempt.signal]),
+        },
+      );
+      if (!response.ok) throw Object.assign(new Error(await reason(response)), { status: response.status });
+      const decoder = new TextDecoder();
+      let text = '';
+      for await (const chunk of response.body ?? []) {
+        watchdog.refresh();
+        text += decoder.decode(chunk, { stream: true });
+      }
+      return JSON.parse(text) as SnapshotEvent;
+    } finally {
+      watchdog.end();
+    }
+  }
+
+  state(): { connected: boolean; last_event_at: string | null } {
+    return { connected: this.#connected, last_event_at: this.#last_event_at };
+  }
+
+  close(): void {
+    this.#end.abort(new Error('the host is shutting down'));
+  }
+
+  #handle(event: string, data: string, { onEvent, onRefused }: ControlHandlers) {
+    this.#last_event_at = new Date(this.#options.now()).toISOString();
+    this.#retry_ms = this.#options.min_retry_ms;
     if (!EVENTS.has(event)) return;
-    if (refused !== null) {
-      // Who deploys waits for an answer. The address is for hosts that will serve there.
-      if (event === 'snapshot') options.onRefused?.({ error: refused });
-      if (event === 'listen') options.onRefused?.({ request_id: (JSON.parse(data) as ListenEvent).request_id });
+    if (this.#refused !== null) {
+      // A deploy waits for an answer of each host, and a refusing host does not open the address of a `listen` event.
+      if (event === 'snapshot') onRefused?.({ error: this.#refused });
+      if (event === 'listen') onRefused?.({ request_id: (JSON.parse(data) as ListenEvent).request_id });
       return;
     }
-    const take = async () => options.onEvent({ event, data: JSON.parse(data) as unknown } as ControlEvent);
-    const taken = AT_ONCE.has(event) ? take() : queue.then(take);
-    const settled = taken.catch((error: unknown) => log.error('control_event_failed', { event, error: String(error) }));
-    if (!AT_ONCE.has(event)) queue = settled;
-  };
+    const take = async () => onEvent({ event, data: JSON.parse(data) as unknown } as ControlEvent);
+    const taken = AT_ONCE.has(event) ? take() : this.#queue.then(take);
+    const settled = taken.catch((error: unknown) =>
+      this.#options.log.error('control_event_failed', { event, error: String(error) }),
+    );
+    if (!AT_ONCE.has(event)) this.#queue = settled;
+  }
 
-  const listen = async () => {
-    const query = new URLSearchParams({ id, have: options.have() });
+  async #listen(handlers: ControlHandlers) {
+    const query = new URLSearchParams({ id: this.#options.id, have: this.#options.have() });
     const attempt = new AbortController();
-    current = attempt;
-    const watchdog = createWatchdog(attempt, quiet_ms);
+    this.#current = attempt;
+    const watchdog = createWatchdog(attempt, this.#options.quiet_ms);
     try {
-      const response = await fetch(`${base}/stream?${query}`, { headers, signal: AbortSignal.any([end.signal, attempt.signal]) });
+      const response = await fetch(`${this.#base}/stream?${query}`, {
+        headers: this.#headers,
+        signal: AbortSignal.any([this.#end.signal, attempt.signal]),
+      });
       if (!response.ok || response.body === null) throw new Error(await reason(response));
-      refused = options.refusal?.(installationOf(response.headers)) ?? null;
-      connected = true;
-      log.info('control_connected', { server_url });
-      if (refused !== null) {
-        log.error('server_refused', { detail: refused });
-        options.onRefused?.({ error: refused });
+      this.#refused = this.#options.refusal?.(installationOf(response.headers)) ?? null;
+      this.#connected = true;
+      this.#options.log.info('control_connected', { server_url: this.#options.server_url });
+      if (this.#refused !== null) {
+        this.#options.log.error('server_refused', { detail: this.#refused });
+        handlers.onRefused?.({ error: this.#refused });
       }
-      await readEvents(response.body, handle, watchdog.refresh);
+      await readEvents(response.body, (event, data) => this.#handle(event, data, handlers), watchdog.refresh);
       throw new Error('the server ended the stream');
     } finally {
       watchdog.end();
-      connected = false;
+      this.#connected = false;
     }
-  };
+  }
 
-  const run = async () => {
-    while (!end.signal.aborted) {
-      const lost = await listen().catch((error: unknown) => error);
-      if (end.signal.aborted) return;
-      log.warning('control_lost', { reason: lost instanceof Error ? lost.message : String(lost), retry_ms });
-      await sleep(retry_ms * (0.5 + Math.random()));
-      retry_ms = Math.min(retry_ms * 2, max_retry_ms);
-    }
-  };
-
-  return {
-    start: () => void run(),
-    again: () => current?.abort(new Error('the host requests the whole snapshot')),
-    async post(path, body) {
-      // What was called belongs into the database that the tools are from.
-      if (refused !== null && path === 'usage') throw new Error(refused);
-      const response = await fetch(`${base}/${encodeURIComponent(id)}/${path}`, {
-        method: 'POST',
-        headers: { ...headers, 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-        signal: AbortSignal.any([end.signal, AbortSignal.timeout(POST_TIMEOUT_MS)]),
+  async #run(handlers: ControlHandlers) {
+    while (!this.#end.signal.aborted) {
+      const lost = await this.#listen(handlers).catch((error: unknown) => error);
+      if (this.#end.signal.aborted) return;
+      this.#options.log.warning('control_lost', {
+        reason: lost instanceof Error ? lost.message : String(lost),
+        retry_ms: this.#retry_ms,
       });
-      if (!response.ok) throw Object.assign(new Error(await reason(response)), { status: response.status });
-      await response.body?.cancel();
-    },
-    async fetchBeside(name, have) {
-      const query = new URLSearchParams({ have });
-      const attempt = new AbortController();
-      const watchdog = createWatchdog(attempt, quiet_ms);
-      try {
-        const response = await fetch(`${base}/${encodeURIComponent(id)}/beside/${encodeURIComponent(name)}?${query}`, {
-          headers,
-          signal: AbortSignal.any([end.signal, attempt.signal]),
-        });
-        if (!response.ok) throw Object.assign(new Error(await reason(response)), { status: response.status });
-        const decoder = new TextDecoder();
-        let text = '';
-        for await (const chunk of response.body ?? []) {
-          watchdog.refresh();
-          text += decoder.decode(chunk, { stream: true });
-        }
-        return JSON.parse(text) as SnapshotEvent;
-      } finally {
-        watchdog.end();
-      }
-    },
-    state: () => ({ connected, last_event_at }),
-    close: () => end.abort(new Error('the host is shutting down')),
-  };
+      await sleep(this.#retry_ms * (0.5 + Math.random()));
+      this.#retry_ms = Math.min(this.#retry_ms * 2, this.#options.max_retry_ms);
+    }
+  }
 }
 
-/** Ends an attempt during which nothing arrives for so long. */
+/** Aborts an attempt when nothing arrives for `quiet_ms`. */
 function createWatchdog(attempt: AbortController, quiet_ms: number): { refresh(this: void): void; end(this: void): void } {
   const timer = setTimeout(() => attempt.abort(new Error(`nothing arrived for ${quiet_ms} ms`)), quiet_ms);
   return { refresh: () => void timer.refresh(), end: () => clearTimeout(timer) };

@@ -2,11 +2,11 @@ import { readFile } from 'node:fs/promises';
 import type { Log } from '#core/process/log.ts';
 import { sweepBeside, writeFileAtomic } from '#core/lib/durable-file.ts';
 
-/** Names accepted in the Host header: those of the environment, and the domains that the server tells. */
+/** Names accepted in the Host header: those of the environment, and the domains that the server sends. */
 export interface HostNames {
-  /** Takes the domains that are on disk, for a host that starts without its server. */
+  /** Loads the domains from disk, for a host that starts without its server. */
   load(): Promise<void>;
-  /** The domains from now on. */
+  /** Replaces the domains. */
   use(domains: readonly string[]): Promise<void>;
   /** In lower case. */
   accepted(): ReadonlySet<string>;
@@ -14,27 +14,27 @@ export interface HostNames {
 
 export interface HostNamesOptions {
   readonly always: readonly string[];
-  /** The host's copy, beside its snapshot; null: none is kept. */
+  /** The host's copy, next to its snapshot; null: the domains are not stored. */
   readonly path: string | null;
   readonly log: Log;
 }
 
 export function createHostNames({ always, path, log }: HostNamesOptions): HostNames {
   let accepted = toSet(always);
-  let is_told = false;
+  let is_received = false;
   let writing: Promise<void> = Promise.resolve();
   return {
     async load() {
       if (path === null) return;
       try {
         const domains = await read(path);
-        if (!is_told) accepted = toSet([...always, ...domains]);
+        if (!is_received) accepted = toSet([...always, ...domains]);
       } catch (error) {
         log.error('names_file_damaged', { error: String(error) });
       }
     },
     use(domains) {
-      is_told = true;
+      is_received = true;
       accepted = toSet([...always, ...domains]);
       if (path !== null) {
         writing = writing

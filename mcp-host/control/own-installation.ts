@@ -4,29 +4,30 @@ import { type ListFile, listFile } from '#mcp-host/auth/list-file.ts';
 import { isMembers } from '#mcp-host/protocol/messages.ts';
 
 interface Known {
-  /** Null: not known, because the host's version is from a server of an earlier release. */
+  /** Null: unknown, because the file is missing or damaged. */
   readonly id: string | null;
-  /** One that is not the host's, which does not know its own; null: none was refused. */
+  /** An installation that was refused while `id` is unknown; null: none was refused. */
   readonly refused: string | null;
 }
-/** `refused` is absent in a file of an earlier release. */
-export type KeptInstallation = Partial<Known>;
+export type StoredInstallation = Partial<Known>;
 
 const NOTHING: Known = { id: null, refused: null };
 
 /**
- * The installation that a host belongs to. A server with an empty or wrong database has a valid service token too: what it sends
- * would stop the host and end every credential.
+ * The installation that a host belongs to. A server with an empty or wrong database has a valid service token too: its events
+ * would stop the host and revoke every credential.
  */
 export interface OwnInstallation {
   load(): Promise<void>;
-  /** Takes the installation as the host's own, unless the host serves another one. @returns why not, null: it is. */
+  /**
+   * Binds the host to the installation, unless it serves another one. @returns why the server is refused; null: it is accepted.
+   */
   refusal(installation: Installation | null): string | null;
 }
 
 export interface OwnInstallationOptions {
-  readonly file: ListFile<KeptInstallation>;
-  /** Whether the host has a version, served or stopped. */
+  readonly file: ListFile<StoredInstallation>;
+  /** Whether the host has loaded a version, whether or not it serves it. */
   readonly holds: () => boolean;
   readonly server_url: string;
   readonly log: Log;
@@ -50,7 +51,7 @@ export function createOwnInstallation({ file, holds, server_url, log }: OwnInsta
     refusal(installation) {
       if (installation === null) return null;
       const { id, deployed } = installation;
-      // A host that was upgraded does not know where its version is from: not from where nothing was deployed, whatever is deployed there later.
+      // A server without a deploy cannot be an unknown installation, even if it deploys later.
       const is_other = known.id === null ? !deployed || known.refused === id : known.id !== id;
       if (!is_other || !holds()) {
         keep(id, null);
@@ -66,7 +67,8 @@ const refusalOf = (server_url: string): string =>
   `The server at ${server_url} uses a different metadata database from the one that this host's version was deployed from, so the host keeps what it serves and takes nothing from that server. Check SVC_DATA_DIR and SVC_DATABASE_URL of the server. If the host is to serve the new installation, stop the host, delete the folder host in its SVC_DATA_DIR and start it again.`;
 
 const isIdOrAbsent = (value: unknown): boolean => value === undefined || value === null || typeof value === 'string';
-const isKept = (value: unknown): value is KeptInstallation =>
+const isInstallation = (value: unknown): value is StoredInstallation =>
   isMembers(value) && isIdOrAbsent(value['id']) && isIdOrAbsent(value['refused']);
 
-export const installationFile = (path: string): ListFile<KeptInstallation> => listFile(path, isKept, 'the id of an installation');
+export const installationFile = (path: string): ListFile<StoredInstallation> =>
+  listFile(path, isInstallation, 'the id of an installation');

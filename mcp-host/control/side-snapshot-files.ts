@@ -5,16 +5,18 @@ import { sweepBeside, writeFileAtomic } from '#core/lib/durable-file.ts';
 import { type KeptSnapshot, snapshotFile } from './snapshot-file.ts';
 import type { NewSnapshot } from './apply-news.ts';
 
-/** What a host holds beside its live version, in a folder: `state.json` with the last list, and a copy of each snapshot. */
+/**
+ * Copies of the snapshots beside the live version, in a folder: `state.json` with the last list, and a file for each snapshot.
+ */
 export interface BesideFiles {
-  /** The last list; null when there is none that can be read. */
+  /** The last list; null when there is no readable one. */
   readState(): Promise<SideSnapshotsEvent | null>;
   writeState(news: SideSnapshotsEvent): Promise<void>;
-  /** A copy that is whole; null when there is none. */
+  /** The copy, if it is intact; null when there is none. */
   read(id: string): Promise<KeptSnapshot | null>;
-  /** @param texts those of all of its leaves, by hash. */
+  /** @param texts the texts of all leaves, by hash. */
   write(id: string, snapshot: NewSnapshot, texts: ReadonlyMap<string, string>): Promise<void>;
-  /** Removes the copies of all others. */
+  /** Removes all other copies. */
   keepOnly(ids: ReadonlySet<string>): Promise<void>;
 }
 
@@ -51,7 +53,7 @@ export function sideSnapshotFiles(folder: string): BesideFiles {
   };
 }
 
-/** For hosts that keep nothing. */
+/** For hosts that store nothing. */
 export const NO_FILES: BesideFiles = {
   readState: async () => null,
   writeState: async () => undefined,

@@ -8,47 +8,47 @@ import type { LoadRegistry } from '#mcp-host/registry/load-registry.ts';
 import type { Registry } from '#mcp-host/registry/registry.ts';
 import type { SnapshotFile } from './snapshot-file.ts';
 
-/** A configuration that this host holds beside its live version. */
+/** A configuration that is loaded beside the live version. */
 export interface LoadedSnapshot {
   readonly entry: SideSnapshot;
   readonly registry: Registry;
 }
 
 /**
- * Configurations beside the live one, on the same pools and queues: candidates, and whatever is fetched for some calls. Each call
- * keeps the registry that it began with, as calls of the live version do.
+ * Configurations beside the live one, on the same pools and queues: candidates, and versions that are fetched for single calls.
+ * Each call uses one registry until it ends, like calls of the live version.
  */
 export interface SideSnapshots {
-  /** Holds what is on disk, once the live version is there. */
+  /** Loads the configurations on disk, once the live version is loaded. */
   load(): Promise<void>;
-  /** Holds what the server names from now on, and says so. */
+  /** Loads the configurations that the server lists, and acknowledges the list. */
   use(news: SideSnapshotsEvent): Promise<void>;
-  /** What is held under an id. */
+  /** The loaded configuration with an id. */
   find(id: string): LoadedSnapshot | null;
   /**
-   * The registry of a candidate (its id) or of a stored version (`v12`): held or not, it is there when this resolves. What is
-   * not held is fetched for the caller alone, and goes with its last call. Rejects when the server has none.
+   * The registry of a candidate (its id) or of a stored version (`v12`). If it is not loaded, it is fetched for this caller alone
+   * and freed after its last call. Rejects when the server does not have it.
    */
   borrow(name: string): Promise<Registry>;
 }
 
 export interface BesideOptions {
   readonly control: Pick<Control, 'fetchBeside'>;
-  /** Copies of what is held. */
+  /** Copies of the loaded configurations. */
   readonly files: BesideFiles;
-  /** The copy of the live version, which has most texts of what is beside it. */
+  /** The copy of the live version, which has most of the texts. */
   readonly file: Pick<SnapshotFile, 'texts'>;
   readonly live: () => Registry | null;
   readonly log: Log;
   readonly loadRegistry: LoadRegistry;
-  /** From now on these are served. */
-  readonly serve: (held: ReadonlyMap<string, LoadedSnapshot>, canary: CanaryEvent | null) => void;
+  /** Serves these configurations beside the live one. */
+  readonly serve: (held: ReadonlyMap<string, Registry>, canary: CanaryEvent | null) => void;
   readonly acknowledge: (answer: { request_id: string; error?: string }) => void;
   readonly retry_ms?: number;
 }
 
 const RETRY_MS = 5_000;
-/** A host that starts waits for no server. */
+/** A starting host reads only from disk, because it does not wait for the server. */
 type Source = 'disk' | 'server';
 
 export function createSideSnapshots(options: BesideOptions): SideSnapshots {
@@ -57,11 +57,11 @@ export function createSideSnapshots(options: BesideOptions): SideSnapshots {
   let latest: SideSnapshotsEvent | null = null;
   let working: Promise<void> = Promise.resolve();
 
-  /** @param base what the server may lead on from; null: everything is to come. */
+  /** @param base the registry that a delta may start from; null: the server sends everything. */
   const fetched = async (name: string, base: Registry | null): Promise<NewSnapshot> => {
     const { delta, ...head } = await control.fetchBeside(name, base === null ? '' : haveOf(base));
     if (delta === undefined) throw new Lacking(`The server sent nothing of ${name}.`);
-    // A version that the server does not have any more is no base: it sends everything.
+    // A server that no longer has the base sends everything.
     const leaves = delta.from === null ? [] : leavesOf(base);
     return applyTo(leaves, { ...head, delta });
   };
@@ -72,9 +72,9 @@ export function createSideSnapshots(options: BesideOptions): SideSnapshots {
     return { snapshot, registry: await loadRegistry(loadable, base) };
   };
   const fromDisk = async ({ id, checksum }: SideSnapshot): Promise<Registry | null> => {
-    const kept = await files.read(id).catch(() => null);
-    if (kept?.checksum !== checksum) return null;
-    const { texts, leaves, ...head } = kept;
+    const stored = await files.read(id).catch(() => null);
+    if (stored?.checksum !== checksum) return null;
+    const { texts, leaves, ...head } = stored;
     const base = live();
     const registry = { ...head, leaves: sharing(leaves, base), textOf: (hash: string) => texts.get(hash) };
     return loadRegistry(registry, base);
@@ -88,8 +88,8 @@ export function createSideSnapshots(options: BesideOptions): SideSnapshots {
     await files.write(id, whole, whole.blobs);
   };
   const obtain = async (entry: SideSnapshot, source: Source): Promise<Registry> => {
-    const kept = await fromDisk(entry);
-    if (kept !== null) return kept;
+    const stored = await fromDisk(entry);
+    if (stored !== null) return stored;
     if (source === 'disk') throw new Lacking(`There is no copy of ${entry.id}.`);
     const { snapshot, registry } = await loadFetched(entry.id, live());
     if (registry.checksum !== entry.checksum) throw new Error(`The server sent another configuration as ${entry.id}.`);
@@ -99,7 +99,7 @@ export function createSideSnapshots(options: BesideOptions): SideSnapshots {
     return registry;
   };
 
-  /** @returns what could not be loaded. */
+  /** @returns the ids of configurations that could not be loaded. */
   const apply = async (news: SideSnapshotsEvent, source: Source): Promise<string[]> => {
     latest = news;
     const next = new Map<string, LoadedSnapshot>();
@@ -115,7 +115,7 @@ export function createSideSnapshots(options: BesideOptions): SideSnapshots {
       }
     }
     held = next;
-    serve(held, news.canary ?? null);
+    serve(new Map([...held].map(([id, { registry }]) => [id, registry])), news.canary ?? null);
     return faults;
   };
   const take = async (news: SideSnapshotsEvent): Promise<void> => {
@@ -128,7 +128,7 @@ export function createSideSnapshots(options: BesideOptions): SideSnapshots {
     acknowledge({ request_id: `beside:${news.revision}`, ...error });
     if (faults.length > 0) setTimeout(() => void again(news), retry_ms).unref();
   };
-  /** One list after the other. */
+  /** Lists are applied one after the other. */
   const use = (news: SideSnapshotsEvent): Promise<void> => {
     working = working.then(() => take(news));
     return working;
@@ -153,7 +153,7 @@ export function createSideSnapshots(options: BesideOptions): SideSnapshots {
 const haveOf = ({ snapshot_version, checksum }: Registry): string => `${snapshot_version}:${checksum}`;
 const leavesOf = (registry: Registry | null): Leaf[] => [...(registry?.loaded.keys() ?? [])];
 
-/** The leaves of a copy, those of a registry where these are the same: what was made of them is not made again. */
+/** Replaces leaves of a copy by equal leaves of a registry, which are already loaded. */
 function sharing(leaves: readonly Leaf[], registry: Registry | null): readonly Leaf[] {
   const known = new Map(leavesOf(registry).map((leaf) => [keyOf(leaf), leaf]));
   return leaves.map((leaf) => {

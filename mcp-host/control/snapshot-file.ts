@@ -1,9 +1,8 @@
-import { type Leaf, parseTree, toBlobs } from '#snapshots/format/tree.ts';
+import { type Leaf, parseTree } from '#snapshots/format/tree.ts';
 import { type SnapshotHead, Lacking } from './apply-news.ts';
 import { rename, rm, stat, readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { draftOf, syncFolder, writeFileDurable, isDraft, sweepBeside } from '#core/lib/durable-file.ts';
-import { type Snapshot, WHOLE_FORMAT } from '#snapshots/format/format.ts';
 import { isTextOf } from '#snapshots/format/canonical.ts';
 import { createHash } from 'node:crypto';
 
@@ -14,43 +13,46 @@ export interface KeptSnapshot extends SnapshotHead {
 }
 
 /**
- * A host's copy of its snapshot. `<path>` holds a line with the SHA-256 of the rest, a line with the head and the names of its
- * packs, and the tree; the file before it is kept as `<path>.previous`. A pack `<path>.<id>.pack` holds the texts that came with
- * one deploy, a line each, and is never changed: several hosts may share a folder. The empty file `<path>.stopped` says that the
+ * A host's copy of its snapshot. `<path>` contains a line with the SHA-256 of the rest, a line with the head and the names of its
+ * packs, and the tree; the previous file is `<path>.previous`. A pack `<path>.<id>.pack` contains the texts that arrived with one
+ * deploy, one per line, and is never changed: several hosts may share a folder. The empty file `<path>.stopped` means that the
  * server was stopped.
  */
 export interface SnapshotFile {
-  /** The newest copy that is whole; `fault` says in a sentence why a newer one was passed over. */
+  /** The newest intact copy; `fault` is a sentence that says why a newer one was skipped. */
   read(): Promise<{ snapshot: KeptSnapshot | null; stopped: boolean; fault: string | null }>;
-  /** Texts of the copy that is there, as far as it has them. */
+  /** Texts of the current copy, except those that it lacks. */
   texts(hashes: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /**
-   * Writes a draft beside the copy that is there.
-   * @param blobs what the copy lacks of the tree, by hash. @param whole they are all of it. Rejects with `Lacking` when the copy
-   * has lost what stays of it.
+   * Writes a draft next to the current copy.
+   * @param blobs texts of the tree that the copy lacks, by hash. @param whole they are the whole tree. Rejects with `Lacking`
+   * when the copy has lost a text that stays in use.
    */
   draft(head: SnapshotHead, tree: string, blobs: ReadonlyMap<string, string>, whole: boolean): Promise<SnapshotDraft>;
   setStopped(stopped: boolean): Promise<void>;
 }
 
 export interface SnapshotDraft {
-  /** Takes the place of the copy. Atomic: a crash leaves the old copy or the new one, never half of one. */
+  /** Replaces the copy. Atomic: a crash leaves the old copy or the new one, never half of one. */
   keep(): Promise<void>;
   discard(): Promise<void>;
 }
 
-/** From so many packs on they become one, and when those after the first hold more than it does, because most of that is superseded. */
+/**
+ * Packs are merged from this number on, or when the later ones are larger than the first, because most of their texts are
+ * superseded.
+ */
 const MOST_PACKS = 64;
 
-/** Less than this is not worth a new file. */
+/** Smaller packs are not worth a merge. */
 const SMALL_BYTES = 1_048_576;
 
 export function snapshotFile(path: string): SnapshotFile {
-  /** The file at `path` was written or found whole by this process. */
+  /** Whether this process wrote the file at `path`, or found it intact. */
   let whole_copy = false;
   let packs: readonly string[] = [];
-  /** Texts of drafts that could not be kept: they go with the next one. */
-  const unkept = new Map<string, string>();
+  /** Texts of drafts that could not be saved: they are written with the next draft. */
+  const unsaved = new Map<string, string>();
 
   return {
     async read() {
@@ -69,23 +71,23 @@ export function snapshotFile(path: string): SnapshotFile {
       return { snapshot: null, stopped, fault: faults.join(' ') || null };
     },
     async texts(hashes) {
-      const wanted = new Set(hashes);
-      const found = new Map([...unkept].filter(([hash]) => wanted.has(hash)));
-      if (found.size === wanted.size) return found;
-      for (const [hash, text] of await readPacks(dirname(path), packs)) if (wanted.has(hash)) found.set(hash, text);
+      const requested = new Set(hashes);
+      const found = new Map([...unsaved].filter(([hash]) => requested.has(hash)));
+      if (found.size === requested.size) return found;
+      for (const [hash, text] of await readPacks(dirname(path), packs)) if (requested.has(hash)) found.set(hash, text);
       return found;
     },
     async draft({ version, checksum, created_at }, tree, blobs, whole) {
       const id = crypto.randomUUID().slice(0, 8);
       const fresh = draftOf(path, id);
-      const all = whole ? blobs : new Map([...unkept, ...blobs]);
+      const all = whole ? blobs : new Map([...unsaved, ...blobs]);
       const pack = `${basename(path)}.${version}-${id}.pack`;
       const discard = async () => {
         await rm(fresh, { force: true });
         await rm(join(dirname(path), pack), { force: true });
       };
       const orDiscard = async (error: unknown): Promise<never> => {
-        for (const [hash, text] of all) unkept.set(hash, text);
+        for (const [hash, text] of all) unsaved.set(hash, text);
         await discard().catch(() => undefined);
         throw error;
       };
@@ -96,7 +98,7 @@ export function snapshotFile(path: string): SnapshotFile {
         const listed = texts.size === 0 ? base : [...base, pack];
         const body = `${JSON.stringify({ version, checksum, created_at, packs: listed })}\n${tree}`;
         const lines = [...texts].map(([hash, text]) => `${hash} ${text}\n`).join('');
-        // Nothing is discarded while it is still being written.
+        // Waits for both writes, so that no file is removed while it is still being written.
         const written = await Promise.allSettled([
           texts.size > 0 && writeFileDurable(join(dirname(path), pack), lines),
           writeFileDurable(fresh, `${digest(body)}\n${body}`),
@@ -114,7 +116,7 @@ export function snapshotFile(path: string): SnapshotFile {
           await replace().catch(orDiscard);
           const replaced = listed.length < packs.length;
           [whole_copy, packs] = [true, listed];
-          unkept.clear();
+          unsaved.clear();
           await syncFolder(path);
           if (replaced) await sweep(path);
         },
@@ -129,7 +131,7 @@ export function snapshotFile(path: string): SnapshotFile {
   };
 }
 
-/** Bytes of each pack. Another host that shares the folder may have swept what only this one still names. */
+/** Bytes of each pack. Another host that shares the folder may have removed a pack that only this host still uses. */
 function packSizes(path: string, packs: readonly string[]): Promise<number[]> {
   return Promise.all(
     packs.map(async (pack) => {
@@ -145,13 +147,13 @@ function isToMerge([first = 0, ...later]: readonly number[]): boolean {
   return later.length + 1 >= MOST_PACKS || bytes > Math.max(first, SMALL_BYTES);
 }
 
-/** Of what the packs hold, the texts that a tree names. */
+/** The texts in the packs that a tree uses. */
 async function liveTexts(path: string, tree: string, packs: readonly string[]): Promise<Map<string, string>> {
   const live = new Set(parseTree(tree).leaves.map(({ hash }) => hash));
   return new Map([...(await readPacks(dirname(path), packs))].filter(([hash]) => live.has(hash)));
 }
 
-/** Removes drafts and packs that nobody names, once whoever wrote them must be gone. */
+/** Removes drafts and unused packs that are so old that their writer must have ended. */
 async function sweep(path: string): Promise<void> {
   const named = new Set<string>();
   for (const copy of [path, `${path}.previous`]) for (const pack of (await readHead(copy))?.packs ?? []) named.add(pack);
@@ -163,16 +165,15 @@ interface SnapshotOnDisk {
   readonly packs: readonly string[];
 }
 
-type Head = SnapshotHead & { readonly packs?: readonly string[]; readonly content?: Snapshot['content'] };
+type Head = SnapshotHead & { readonly packs?: readonly string[] };
 
-/** The head of a copy whose bytes are as they were written; undefined otherwise. */
+/** The head of a copy with a matching checksum; undefined otherwise. */
 async function readHead(path: string): Promise<(Head & { readonly tree: string }) | undefined> {
   const text = await readFile(path, 'utf8').catch(ignoreMissing);
   const end = text?.indexOf('\n') ?? -1;
   if (text === undefined || end < 0) return undefined;
   const body = text.slice(end + 1);
-  // The first edition hashed the text without the line end behind it.
-  if (![digest(body), digest(body.trimEnd())].includes(text.slice(0, end))) return undefined;
+  if (digest(body) !== text.slice(0, end)) return undefined;
   const line = body.indexOf('\n');
   const [head, tree] = line < 0 ? [body, ''] : [body.slice(0, line), body.slice(line + 1)];
   return { ...(JSON.parse(head) as Head), tree };
@@ -183,10 +184,8 @@ async function readOne(path: string): Promise<SnapshotOnDisk | null | string> {
   if (!(await exists(path))) return null;
   const head = await readHead(path);
   if (head === undefined) return `${path} is damaged: its checksum does not match.`;
-  const { version, checksum, created_at, packs = [], content, tree } = head;
-  if (content !== undefined) return readWhole(path, head, content);
-  const unreadable = `${path} has a format that this version does not read.`;
-  if (tree === '') return unreadable;
+  const { version, checksum, created_at, packs = [], tree } = head;
+  if (tree === '') return `${path} has a format that this version does not read.`;
   const texts = await readPacks(dirname(path), packs);
   const { leaves } = parseTree(tree);
   const lost = leaves.find(({ hash }) => !texts.has(hash));
@@ -194,16 +193,7 @@ async function readOne(path: string): Promise<SnapshotOnDisk | null | string> {
   return { packs, snapshot: { version, checksum, created_at, leaves, texts } };
 }
 
-/** A copy of the first edition: one text with everything. */
-function readWhole(path: string, { version, checksum, created_at }: Head, content: Snapshot['content']): SnapshotOnDisk | string {
-  if ((content.format as string) !== WHOLE_FORMAT) return `${path} has a format that this version does not read.`;
-  const blobs = toBlobs(content);
-  const leaves = blobs.map(({ kind, name, hash }): Leaf => ({ kind, name, hash }));
-  const texts = new Map(blobs.map(({ hash, text }) => [hash, text]));
-  return { packs: [], snapshot: { version, checksum, created_at, leaves, texts } };
-}
-
-/** Texts by hash; a line whose text has another hash is passed over, a later one counts. */
+/** Texts by hash. A line whose text does not match its hash is skipped; a later line overrides an earlier one. */
 async function readPacks(folder: string, packs: readonly string[]): Promise<Map<string, string>> {
   const found = new Map<string, string>();
   for (const pack of packs) {

@@ -12,29 +12,29 @@ export interface SnapshotTakerOptions {
   readonly log: Log;
   readonly loadRegistry: LoadRegistry;
   readonly held: () => Registry | null;
-  /** What is held is to be replaced also by the same, sent as a whole. */
+  /** Whether the loaded snapshot is replaced even by the same one, if the server sends all of it. */
   readonly isStale: () => boolean;
-  /** Serves a registry from now on; rejects when its address cannot be opened. @param fresh it was sent now. */
+  /** Serves a registry; rejects when its address cannot be opened. @param fresh whether the server has just sent it. */
   readonly take: (registry: Registry, fresh: boolean) => Promise<void>;
-  /** Makes what is served durable. */
+  /** Stores the served snapshot on disk. */
   readonly keep: (draft: (() => Promise<SnapshotDraft>) | null) => Promise<void>;
   readonly acknowledge: (answer: { error?: string; load_ms?: number }) => void;
-  /** Has the server send everything. */
+  /** Requests the whole snapshot from the server. */
   readonly askForAll: () => void;
 }
 
 export interface SnapshotTaker {
   take(news: SnapshotEvent): Promise<void>;
-  /** A tree that the server may lead on from. */
+  /** Remembers a tree that a delta may start from. */
   remember(checksum: string, leaves: readonly Leaf[]): void;
 }
 
-/** Brings a host to the snapshots that it is told of: put together, loaded, served, kept, acknowledged. */
+/** Takes the snapshots that the server sends: assembles, loads, serves, stores and acknowledges them. */
 export function createSnapshotTaker(options: SnapshotTakerOptions): SnapshotTaker {
   const { file, log, held, loadRegistry } = options;
   const trees = createKnownTrees();
 
-  /** What is new to this host; null when it has it already. */
+  /** The new snapshot; null when the host has already loaded it. */
   const newIn = ({ delta, ...head }: SnapshotEvent): NewSnapshot | null => {
     const registry = held();
     const same = registry?.snapshot_version === head.version && registry.checksum === head.checksum;
@@ -43,20 +43,20 @@ export function createSnapshotTaker(options: SnapshotTakerOptions): SnapshotTake
     return trees.apply({ ...head, delta });
   };
 
-  /** A registry of what came, of what runs, and of what only the disk has: the server may lead on from an older snapshot. */
+  /** Loads a registry from received texts, the running registry and the disk: a delta may start from an older snapshot. */
   const load = async ({ version, checksum, created_at, tree: { leaves }, blobs }: NewSnapshot): Promise<Registry> => {
     const before = held();
     const isKnown = (leaf: Leaf) => before?.loaded.has(leaf) === true || blobs.has(leaf.hash);
     const missing = leaves.filter((leaf) => !isKnown(leaf)).map(({ hash }) => hash);
-    const kept = missing.length === 0 ? new Map<string, string>() : await file.texts(missing);
-    if (missing.some((hash) => !kept.has(hash))) throw new Lacking(`The host lacks parts of snapshot ${version}.`);
-    const textOf = (hash: string) => blobs.get(hash) ?? kept.get(hash);
+    const stored = missing.length === 0 ? new Map<string, string>() : await file.texts(missing);
+    if (missing.some((hash) => !stored.has(hash))) throw new Lacking(`The host lacks parts of snapshot ${version}.`);
+    const textOf = (hash: string) => blobs.get(hash) ?? stored.get(hash);
     return loadRegistry({ version, checksum, created_at, leaves, textOf }, before);
   };
 
-  /** @returns its copy, which is still being written. */
+  /** @returns the draft of the snapshot's copy, which is still being written. */
   const serve = async (snapshot: NewSnapshot): Promise<{ draft: Promise<SnapshotDraft> }> => {
-    // Written while it is loaded; a fault of the disk is told when it is to be kept.
+    // Written while the snapshot is loaded; a disk fault is reported when the draft is saved.
     const draft = file.draft(snapshot, snapshot.tree.text, snapshot.blobs, snapshot.whole);
     draft.catch(() => undefined);
     try {
@@ -82,7 +82,7 @@ export function createSnapshotTaker(options: SnapshotTakerOptions): SnapshotTake
         log.info('snapshot_loaded', { version: news.version, load_ms, tools: held()?.tools.size ?? 0 });
         await options.keep(served && (() => served.draft));
         options.acknowledge({ load_ms });
-        // Served, but not to be kept: its copy is made anew.
+        // The snapshot is served, but its copy could not be written without the texts that it lacks.
         const fault = await served?.draft.catch((error: unknown) => error);
         if (fault instanceof Lacking) options.askForAll();
       } catch (error) {

@@ -1,16 +1,21 @@
-import { InputRequired } from '#mcp-host/call/confirmation/pending-call.ts';
-import { CallerGone, type RunningCalls } from '#mcp-host/requests/running-calls.ts';
+import type { ResponseBody, Page } from '#mcp-host/protocol/lists.ts';
+import { type RunningCalls, CallerGone } from '#mcp-host/requests/running-calls.ts';
 import type { CallServices } from '#mcp-host/call/services.ts';
-import { createCallContext } from '#mcp-host/call/context.ts';
-import { ignoredMeta } from '#mcp-host/call/ignored-arguments.ts';
-import type { ProgressStream } from '#mcp-host/requests/progress-stream.ts';
 import type { Observe, RequestRecord } from '#mcp-host/requests/request-record.ts';
-import type { Page, ResponseBody } from '#mcp-host/protocol/lists.ts';
-import { errorText, RESULT_TAIL, resultHead, RPC, RpcError, type RpcId } from '#mcp-host/protocol/messages.ts';
+import type { ProgressStream } from '#mcp-host/requests/progress-stream.ts';
+import { type RpcId, RESULT_TAIL, resultHead, RPC, RpcError, errorText } from '#mcp-host/protocol/messages.ts';
 import { type Handler, modernHead } from './methods.ts';
-import { toRpcError } from '#mcp-host/protocol/replies.ts';
+import { InputRequired } from '#mcp-host/call/confirmation/pending-call.ts';
+import { createCallContext } from '#mcp-host/call/context.ts';
+import { ignoredMeta } from '#mcp-host/call/result-text.ts';
+import { toRpcError, reply, accepted, idOf } from '#mcp-host/protocol/replies.ts';
+import type { Exchange, GrantableScopes } from '#mcp-host/requests/exchange.ts';
+import type { Log } from '#core/process/log.ts';
+import { noteRefusal } from '#mcp-host/protocol/refusal-notes.ts';
 
-/** A JSON-RPC response, as text or ready to be sent; null when there is none to give. */
+const GZIP = { 'content-encoding': 'gzip', vary: 'Accept-Encoding' };
+
+/** A JSON-RPC response, as text or ready to send; null: the request gets no response. */
 export type Answer = string | ResponseBody | null;
 
 export interface AnswerOptions extends CallServices {
@@ -18,7 +23,7 @@ export interface AnswerOptions extends CallServices {
   readonly running: RunningCalls;
 }
 
-/** Answers one request. Throws for a caller of the stateless revision, whose reply has the status of its error. */
+/** Answers one request. In the stateless revision it throws errors, because their status becomes the status of the reply. */
 export type AnswerRequest = (
   record: RequestRecord,
   id: RpcId,
@@ -26,7 +31,7 @@ export type AnswerRequest = (
   progress?: ProgressStream | null,
 ) => Promise<Answer>;
 
-/** Gives every request its context and its deadline, and ends with its record. */
+/** Gives every request its context and deadline, and passes its record on when it ends. */
 export function createAnswer(options: AnswerOptions): AnswerRequest {
   const { observe, running, log, now } = options;
   return async (record, id, handler, progress = null) => {
@@ -43,9 +48,9 @@ export function createAnswer(options: AnswerOptions): AnswerRequest {
         return `${resultHead(id)}${context.registry.pieces.input_required},${answered.members}${RESULT_TAIL}`;
       }
       const meta = ignoredMeta(options.app_views.meta(record, context.registry), record);
-      const own = meta === '' ? '' : `"_meta":{${meta}},`;
+      const legacy_head = meta === '' ? '' : `"_meta":{${meta}},`;
       return wrap(
-        `${resultHead(id)}${protocol.modern ? modernHead(message.method, context.registry, now(), meta) : own}`,
+        `${resultHead(id)}${protocol.modern ? modernHead(message.method, context.registry, now(), meta) : legacy_head}`,
         answered,
       );
     } catch (error) {
@@ -60,7 +65,7 @@ export function createAnswer(options: AnswerOptions): AnswerRequest {
   };
 }
 
-/** What needs further scopes, or another session, is refused with the status of an HTTP reply, whatever the revision. */
+/** Missing scopes and unknown sessions are refused with an HTTP status in every revision. */
 const hasStatus = (error: unknown): boolean =>
   error instanceof RpcError && (error.scopes.length > 0 || error.code === RPC.session_not_found);
 
@@ -72,6 +77,20 @@ export const sizeOf = (answer: Exclude<Answer, null>): number => (typeof answer 
 export const textOf = (answer: Answer): string | null | Promise<string> =>
   answer === null || typeof answer === 'string' ? answer : answer.plain().text();
 
-/** A response text in place of the error that a call ended with. */
+/** The response text for the error that a call ended with; null: the caller has left. */
 export const faultText = ({ exchange }: RequestRecord, id: RpcId, error: unknown, log: CallServices['log']): string | null =>
   error instanceof CallerGone ? null : errorText(id, toRpcError(error, log, exchange.request_id));
+
+export function replyWith(answer: ResponseBody, { accepts_gzip }: Exchange): Response {
+  const packed = accepts_gzip?.() === true ? answer.packed() : null;
+  return packed === null ? reply(answer.plain()) : reply(packed, 200, GZIP);
+}
+
+/** The reply to a request that threw. @param body of the request, for its id. */
+export function replyToFault(error: unknown, body: unknown, log: Log, request_id?: string, beyond?: GrantableScopes): Response {
+  if (error instanceof CallerGone) return accepted();
+  const rpc = toRpcError(error, log, request_id);
+  const asks = beyond !== undefined && rpc.scopes.length > 0;
+  const headers = asks ? { 'www-authenticate': beyond.challenge(rpc.scopes) } : undefined;
+  return noteRefusal(reply(errorText(idOf(body), rpc), rpc.http_status, headers), rpc.message, error);
+}

@@ -1,14 +1,14 @@
 import { holderOf } from '#mcp-host/auth/caller.ts';
 import { protocolVersionHeader } from '#core/edge/requests/mcp-request.ts';
 import { drawsViews, opensPages, showsForms } from '#mcp-host/protocol/client-capabilities.ts';
-import type { CancelsElsewhere } from '#mcp-host/requests/cancels-elsewhere.ts';
+import type { CancelsElsewhere } from '#mcp-host/requests/running-calls.ts';
 import { type ProgressRequest, type ProgressStream, readsEvents, requestedProgress } from '#mcp-host/requests/progress-stream.ts';
 import { createRequestRecord, type RequestRecord } from '#mcp-host/requests/request-record.ts';
 import { initializeResult } from '#mcp-host/registry/presentation.ts';
 import type { Viewer } from '#mcp-host/registry/views.ts';
 import { type Answer, type AnswerOptions, createAnswer, faultText, sizeOf, textOf } from './answer.ts';
 import type { Exchange } from '#mcp-host/requests/exchange.ts';
-import { toFilter } from './followed.ts';
+import { type Followed, toFilter } from './followed.ts';
 import {
   BATCH_VERSIONS,
   errorText,
@@ -29,7 +29,7 @@ import { legacyHandler, modernHandler } from './methods.ts';
 import { streamProgress } from './progress-response.ts';
 import { clientName, type ProtocolVersion, protocolVersionOf } from '#mcp-host/protocol/protocol-version.ts';
 import { accepted, idOf, refuse, reply, RETRY, toRpcError } from '#mcp-host/protocol/replies.ts';
-import { replyToFault, replyWith } from './fault-replies.ts';
+import { replyToFault, replyWith } from './answer.ts';
 import { sessionMethod } from './session-methods.ts';
 import type { Session, Sessions } from '#mcp-host/requests/sessions.ts';
 import type { Streams } from './streams.ts';
@@ -41,7 +41,7 @@ export interface DispatchOptions extends AnswerOptions {
 }
 
 export interface Dispatch {
-  /** Whether a call waits for an answer that the request may bring. */
+  /** Whether a call waits for an answer that the request may carry. */
   awaits(request: Request): boolean;
   /** @param body parsed JSON of a POST. */
   post(exchange: Exchange, body: unknown): Promise<Response>;
@@ -51,81 +51,126 @@ export interface Dispatch {
   delete(exchange: InSession): Response;
 }
 
-/** What a session is found by. */
+/** The parts of an exchange that identify its session. */
 type InSession = Pick<Exchange, 'request' | 'caller' | 'endpoint' | 'address' | 'key' | 'request_id'>;
 
 export const SESSION_HEADER = 'Mcp-Session-Id';
 const BATCH = 50;
-/** Characters of all answers to a batch together; the first one always fits. */
+/** Most characters of all answers to a batch together; the first one always fits. */
 const BATCH_ANSWERS = 4 * 1024 * 1024;
 const NOT_FITTING =
   'The message was carried out, but its answer is left out, because those of the batch would be larger than 4 MiB together. Send messages with large answers on their own.';
 
-/** Leads each message to what answers it, by the revision of the protocol that it speaks. */
-export function createDispatch(options: DispatchOptions): Dispatch {
-  const { sessions, streams, log } = options;
-  const answer = createAnswer(options);
-  /** A stream of a session follows what its session does. */
-  const followed = (holder: string) => new Set([...sessions.followed(holder), ...streams.followed(holder)]);
+export const createDispatch = (options: DispatchOptions): Dispatch => new MessageRouter(options);
 
-  const modern = (record: RequestRecord, id: RpcId): Promise<Answer | Response> | Response => {
+/** Routes each message to its handler, by the revision of the protocol that it uses. */
+class MessageRouter implements Dispatch {
+  readonly #options: DispatchOptions;
+  readonly #answer: ReturnType<typeof createAnswer>;
+
+  constructor(options: DispatchOptions) {
+    this.#options = options;
+    this.#answer = createAnswer(options);
+  }
+
+  awaits({ method, headers }: Request): boolean {
+    return method === 'POST' && this.#options.sessions.isAsked(headers.get(SESSION_HEADER));
+  }
+
+  async post(exchange: Exchange, body: unknown): Promise<Response> {
+    const { answers_only } = exchange;
+    try {
+      if (answers_only !== undefined && !isAnswer(body)) return refuse(503, answers_only, RETRY, { id: idOf(body) });
+      if (Array.isArray(body)) return await this.#batch(body, exchange);
+      const message = toMessage(body);
+      if (message === null) return this.#takeResponse(exchange, body);
+      const answered = await this.#one(message, exchange);
+      if (typeof answered === 'string') return reply(answered);
+      if (answered === null) return accepted();
+      return answered instanceof Response ? answered : replyWith(answered, exchange);
+    } catch (error) {
+      return replyToFault(error, body, this.#options.log, exchange.request_id, exchange.beyond);
+    }
+  }
+
+  get(exchange: Exchange): Response {
+    return this.#withSession(exchange, (session) => this.#options.streams.attach(session, exchange));
+  }
+
+  delete(exchange: InSession): Response {
+    return this.#withSession(exchange, (session) => {
+      this.#options.sessions.end(session);
+      this.#options.streams.detach(session);
+      return new Response(null, { status: 204 });
+    });
+  }
+
+  /** URIs that a caller's sessions and subscriptions follow. The stream of a session follows the URIs of that session. */
+  readonly #followed = (holder: string): Followed =>
+    new Set([...this.#options.sessions.followed(holder), ...this.#options.streams.followed(holder)]);
+
+  #modern(record: RequestRecord, id: RpcId): Promise<Answer | Response> | Response {
     const { message, exchange } = record;
     const { method, params } = message;
     if (method === 'subscriptions/listen') {
       const { caller, peer, address, registry } = exchange;
       const holder = holderOf(caller, address);
       const by = { caller, peer, holder, viewer: { key: holder, ...viewerOf(exchange) } };
-      const filter = toFilter(params['notifications'], registry, followed(holder));
-      return streams.listen(id, filter, registry.pieces.server_info, by);
+      const filter = toFilter(params['notifications'], registry, this.#followed(holder));
+      return this.#options.streams.listen(id, filter, registry.pieces.server_info, by);
     }
     const handler = modernHandler(method);
     if (handler === undefined) throw unknownMethod(404);
-    const wanted = requestedProgress(method, params, exchange.request.headers, null);
-    if (wanted === null) return answer(record, id, handler);
-    return streamProgress(wanted, calledName(params), (progress) =>
-      answer(record, id, handler, progress).then(textOf, (error: unknown) => faultText(record, id, error, log)),
+    const progress_request = requestedProgress(method, params, exchange.request.headers, null);
+    if (progress_request === null) return this.#answer(record, id, handler);
+    return streamProgress(progress_request, calledName(params), (progress) =>
+      this.#answer(record, id, handler, progress).then(textOf, (error: unknown) =>
+        faultText(record, id, error, this.#options.log),
+      ),
     );
-  };
+  }
 
-  const initialize = ({ params }: RpcMessage, id: RpcId, exchange: Exchange): Response => {
+  #initialize({ params }: RpcMessage, id: RpcId, exchange: Exchange): Response {
     const { caller, address } = exchange;
-    const asked = params['protocolVersion'];
-    const version = LEGACY_VERSIONS.find((known) => known === asked) ?? LEGACY_VERSIONS[0] ?? '';
+    const requested_version = params['protocolVersion'];
+    const version = LEGACY_VERSIONS.find((known) => known === requested_version) ?? LEGACY_VERSIONS[0] ?? '';
     const client = clientName(params['clientInfo']);
     const { capabilities } = params;
-    const { offered } = options.app_views;
+    const { offered } = this.#options.app_views;
     const draws_views = offered && drawsViews(capabilities);
     const can = { shows_forms: showsForms(capabilities), opens_pages: opensPages(capabilities), draws_views };
-    const session = sessions.open(caller.owner, version, client, holderOf(caller, address), viewerOf(exchange), can);
+    const holder = holderOf(caller, address);
+    const session = this.#options.sessions.open(caller.owner, version, client, holder, viewerOf(exchange), can);
     if (session === null) throw new RpcError(RPC.server, 'Too many sessions are in use. Try again later.', { http_status: 503 });
     const registry = exchange.forKey?.(session.key) ?? exchange.registry;
     return reply(resultText(id, initializeResult(registry, version, offered)), 200, { [SESSION_HEADER]: session.id });
-  };
+  }
 
-  /** Never throws: an error is an answer like others. */
-  const legacy = (record: RequestRecord, progress: ProgressStream | null = null): Answer | Promise<Answer> => {
+  /** Never throws: errors become answers. */
+  #legacy(record: RequestRecord, progress: ProgressStream | null = null): Answer | Promise<Answer> {
     const { message, session, exchange } = record;
     const { method, params, id } = message;
     if (id === undefined) {
-      if (method === 'notifications/cancelled') cancel(session, params['requestId'], options.cancels);
+      if (method === 'notifications/cancelled') cancel(session, params['requestId'], this.#options.cancels);
       return null;
     }
     const handler = legacyHandler(method);
-    if (handler !== undefined) return answer(record, id, handler, progress);
+    if (handler !== undefined) return this.#answer(record, id, handler, progress);
     try {
-      const members = sessionMethod(method, params, session, { registry: exchange.registry, followed });
+      const context = { registry: exchange.registry, followed: this.#followed };
+      const members = sessionMethod(method, params, session, context);
       record.known = members !== null;
       if (members === null) throw unknownMethod(200);
       return resultText(id, members);
     } catch (error) {
       record.error = error;
-      options.observe(record);
-      return faultText(record, id, error, log);
+      this.#options.observe(record);
+      return faultText(record, id, error, this.#options.log);
     }
-  };
+  }
 
-  const batch = async (body: readonly unknown[], exchange: Exchange): Promise<Response> => {
-    const session = sessionOf(exchange, sessions);
+  async #batch(body: readonly unknown[], exchange: Exchange): Promise<Response> {
+    const session = sessionOf(exchange, this.#options.sessions);
     const version = session?.version ?? protocolVersionHeader(exchange.request.headers) ?? HEADERLESS_VERSION;
     if (!BATCH_VERSIONS.has(version) || body.length === 0 || body.length > BATCH) {
       throw new RpcError(RPC.invalid_request, 'Send one message per request. Batches are not part of this protocol version.', {
@@ -143,88 +188,62 @@ export function createDispatch(options: DispatchOptions): Dispatch {
       body.map(async (item) => {
         try {
           const message = toMessage(item);
-          const given = message && (await legacy(createRequestRecord(message, exchange, protocol, session)));
+          const given = message && (await this.#legacy(createRequestRecord(message, exchange, protocol, session)));
           return given === null || fits(sizeOf(given)) ? await textOf(given) : errorText(idOf(item), tooLarge());
         } catch (error) {
-          // The rest of the batch runs, so the rest of the answers is given.
-          return errorText(idOf(item), toRpcError(error, log, exchange.request_id));
+          // The other messages of the batch were carried out, so they are answered.
+          return errorText(idOf(item), toRpcError(error, this.#options.log, exchange.request_id));
         }
       }),
     );
     const texts = answers.filter((text) => text !== null);
     return texts.length === 0 ? accepted() : reply(`[${texts.join(',')}]`);
-  };
+  }
 
-  const one = (message: RpcMessage, exchange: Exchange): Answer | Response | Promise<Answer | Response> => {
+  #one(message: RpcMessage, exchange: Exchange): Answer | Response | Promise<Answer | Response> {
     const { headers } = exchange.request;
     const { method, params, id } = message;
     const protocol = protocolVersionOf(message, headers);
     if (protocol.modern) {
-      return id === undefined ? null : modern(createRequestRecord(message, exchange, protocol, null), id);
+      return id === undefined ? null : this.#modern(createRequestRecord(message, exchange, protocol, null), id);
     }
-    if (id !== undefined && method === 'initialize') return initialize(message, id, exchange);
-    const session = sessionOf(exchange, sessions);
+    if (id !== undefined && method === 'initialize') return this.#initialize(message, id, exchange);
+    const session = sessionOf(exchange, this.#options.sessions);
     const record = createRequestRecord(message, exchange, protocol, session);
-    const wanted =
+    const progress_request =
       id === undefined
         ? null
         : (requestedProgress(method, params, headers, session?.log_level ?? null) ?? questionStream(record, headers));
-    if (wanted === null) return legacy(record);
-    return streamProgress(wanted, calledName(params), (progress) => {
-      const answered = async () => textOf(await legacy(record, progress));
-      return answered().catch((error: unknown) => faultText(record, id ?? '', error, log));
+    if (progress_request === null) return this.#legacy(record);
+    return streamProgress(progress_request, calledName(params), (progress) => {
+      const answered = async () => textOf(await this.#legacy(record, progress));
+      return answered().catch((error: unknown) => faultText(record, id ?? '', error, this.#options.log));
     });
-  };
+  }
 
-  /** The answer to a request of ours, which belongs to whoever has the session; another host may have asked. */
-  const takeResponse = (exchange: Exchange, body: unknown): Response => {
+  /** Takes the client's answer to a request of the host. It is matched by session; another host may have sent the request. */
+  #takeResponse(exchange: Exchange, body: unknown): Response {
     const id = isMembers(body) ? body['id'] : undefined;
-    const session = isRpcId(id) ? sessionOf(exchange, sessions) : null;
+    const session = isRpcId(id) ? sessionOf(exchange, this.#options.sessions) : null;
     if (!isMembers(body) || typeof id !== 'string' || session === null) return accepted();
     const take = session.asked.get(id);
-    if (take === undefined) options.confirmations.elsewhere.hand(session, id, body);
+    if (take === undefined) this.#options.confirmations.elsewhere.hand(session, id, body);
     else take(body);
     return accepted();
-  };
+  }
 
-  /** What needs a session and gets it, or the refusal. */
-  const withSession = (exchange: InSession, act: (session: Session) => Response): Response => {
+  /** Runs an action in the session of the exchange, or refuses the request. */
+  #withSession(exchange: InSession, act: (session: Session) => Response): Response {
     try {
-      const session = sessionOf(exchange, sessions);
+      const session = sessionOf(exchange, this.#options.sessions);
       return session === null ? refuse(405, NEEDS_SESSION, { allow: 'POST' }) : act(session);
     } catch (error) {
-      return replyToFault(error, null, log, exchange.request_id);
+      return replyToFault(error, null, this.#options.log, exchange.request_id);
     }
-  };
-
-  return {
-    awaits: ({ method, headers }) => method === 'POST' && sessions.isAsked(headers.get(SESSION_HEADER)),
-    async post(exchange, body) {
-      const { answers_only } = exchange;
-      try {
-        if (answers_only !== undefined && !isAnswer(body)) return refuse(503, answers_only, RETRY, { id: idOf(body) });
-        if (Array.isArray(body)) return await batch(body, exchange);
-        const message = toMessage(body);
-        if (message === null) return takeResponse(exchange, body);
-        const answered = await one(message, exchange);
-        if (typeof answered === 'string') return reply(answered);
-        if (answered === null) return accepted();
-        return answered instanceof Response ? answered : replyWith(answered, exchange);
-      } catch (error) {
-        return replyToFault(error, body, log, exchange.request_id, exchange.beyond);
-      }
-    },
-    get: (exchange) => withSession(exchange, (session) => streams.attach(session, exchange)),
-    delete: (exchange) =>
-      withSession(exchange, (session) => {
-        sessions.end(session);
-        streams.detach(session);
-        return new Response(null, { status: 204 });
-      }),
-  };
+  }
 }
 
-/** A call that may have to ask its person is answered with a stream, on which the question can be sent. */
+/** A call that may ask a person is answered with a stream, on which the question can be sent. */
 function questionStream({ session, message, exchange }: RequestRecord, headers: Headers): ProgressRequest | null {
   const { method, params } = message;
   const asks = session !== null && (session.shows_forms || session.opens_pages);
@@ -235,18 +254,18 @@ function questionStream({ session, message, exchange }: RequestRecord, headers: 
   return { progress_token: null, log_level: null };
 }
 
-/** A new one for each session and stream: its rights change by themselves. */
+/** A new object for each session and stream, because the rights in it are updated. */
 const viewerOf = ({ caller: { rights }, endpoint, key }: InSession): Viewer => ({
   rights,
   endpoint,
   ...(key === undefined ? {} : { key }),
 });
 
-/** The answer to a request of ours. */
+/** Whether a body is the answer to a request of the host. */
 const isAnswer = (body: unknown): boolean => isMembers(body) && ('result' in body || 'error' in body);
 const NEEDS_SESSION = 'GET and DELETE need the Mcp-Session-Id of a session. Send messages with POST.';
 
-/** The session that the request names; null when it names none. An unknown one is 404, so that the client initialises anew. */
+/** The session that the request names; null: none. Throws a 404 for an unknown one, so that the client initialises again. */
 function sessionOf(exchange: InSession, sessions: Sessions): Session | null {
   const { request, caller, address } = exchange;
   const id = request.headers.get(SESSION_HEADER);

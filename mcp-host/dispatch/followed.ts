@@ -1,15 +1,15 @@
-import { findResource } from '#mcp-host/registry/find-resource.ts';
+import { findResource } from '#mcp-host/registry/registry.ts';
 import type { ListKind, Registry } from '#mcp-host/registry/registry.ts';
 import { skillAt } from '#mcp-host/registry/skill.ts';
 import { isMembers, RPC, RpcError } from '#mcp-host/protocol/messages.ts';
 import type { Session } from '#mcp-host/requests/sessions.ts';
 
 const URI_LENGTH = 4_096;
-/** What one session or one subscription may follow, and one caller in all of its own. */
+/** Limits of one session or subscription, and of one caller in total. */
 const ONE = { who: 'A session', uris: 200, characters: 50_000 };
 const ALL = { who: 'A caller', uris: 10_000, characters: 1_000_000 };
 
-/** The sets of URIs that a caller follows by now. */
+/** The sets of URIs that a caller follows now. */
 export type Followed = Iterable<ReadonlySet<string>>;
 
 /** The part of a subscription filter that the host serves. */
@@ -25,7 +25,7 @@ const KINDS: Readonly<Record<string, ListKind>> = {
   promptsListChanged: 'prompts',
 };
 
-/** Has a session hear of the changes of a resource. */
+/** Subscribes a session to the changes of a resource. */
 export function follow(uri: unknown, { subscribed }: Session, registry: Registry, followed: Followed): void {
   if (typeof uri !== 'string' || uri.length > URI_LENGTH) {
     throw invalid(`params.uri must be a string of at most ${URI_LENGTH} characters.`);
@@ -43,13 +43,13 @@ export function toFilter(value: unknown, registry: Registry, followed: Followed)
   if (!isMembers(value)) {
     throw invalid('params.notifications must be an object that says which changes to send.');
   }
-  const wanted = Object.entries(value).filter(([name, on]) => on === true && Object.hasOwn(KINDS, name));
-  const kinds = wanted.flatMap(([name]) => KINDS[name] ?? []);
+  const enabled = Object.entries(value).filter(([name, on]) => on === true && Object.hasOwn(KINDS, name));
+  const kinds = enabled.flatMap(([name]) => KINDS[name] ?? []);
   const uris = toUris(value['resourceSubscriptions']);
   for (const uri of uris) refuseUnknown(uri, registry, RPC.invalid_params);
   if (uris.size > 0) refuseSurplus([...followed, uris], ALL);
   const resources = uris.size > 0 ? { resourceSubscriptions: [...uris] } : {};
-  return { kinds, uris, honoured: { ...Object.fromEntries(wanted.map(([name]) => [name, true])), ...resources } };
+  return { kinds, uris, honoured: { ...Object.fromEntries(enabled.map(([name]) => [name, true])), ...resources } };
 }
 
 function toUris(value: unknown = []): ReadonlySet<string> {
@@ -62,13 +62,13 @@ function toUris(value: unknown = []): ReadonlySet<string> {
   throw invalid(`params.notifications.resourceSubscriptions must be a list of ${limits}.`);
 }
 
-/** As `resources/read` refuses it. */
+/** Refuses an unknown URI in the same way as `resources/read`. */
 function refuseUnknown(uri: string, registry: Registry, code: number): void {
   if (findResource(registry, uri) !== null || skillAt(registry, uri) !== null) return;
   throw new RpcError(code, 'Resource not found.', { data: { uri }, fault: 'not_found' });
 }
 
-/** @param followed with what is to be added. */
+/** @param followed including the URIs that are added. */
 function refuseSurplus(followed: Followed, { who, uris, characters }: typeof ONE): void {
   const sets = [...followed];
   if (sets.reduce((sum, { size }) => sum + size, 0) > uris) {

@@ -1,7 +1,8 @@
 import type { CallContext } from '#mcp-host/call/context.ts';
 import type { CallServices } from '#mcp-host/call/services.ts';
 import type { InputRequired } from '#mcp-host/call/confirmation/pending-call.ts';
-import { callTool, readResource } from '#mcp-host/call/run-call.ts';
+import { readResource } from '#mcp-host/call/resource-read.ts';
+import { callTool } from '#mcp-host/call/tool-call.ts';
 import { discoverResult, lifetime } from '#mcp-host/registry/presentation.ts';
 import type { Registry } from '#mcp-host/registry/registry.ts';
 import { type Skill, skillOf } from '#mcp-host/registry/skill.ts';
@@ -9,7 +10,7 @@ import { LIST_METHODS, type ListMethod, type Page, pageAt, type RenderedList } f
 import { type Members, RPC, RpcError } from '#mcp-host/protocol/messages.ts';
 import { complete, getPrompt } from '#mcp-host/call/prompts.ts';
 
-/** Answers with the members of a result. */
+/** Returns the members of a result. */
 export type Handler = (
   params: Members,
   context: CallContext,
@@ -30,7 +31,7 @@ function pageOf(list: RenderedList, cursor: unknown, { snapshot_id }: Registry):
   throw new RpcError(RPC.invalid_params, 'The cursor is not valid, or there was a deploy since. Start with the first page.');
 }
 
-/** Who never heard of the extension finds no such method. */
+/** The skill of the registry. Throws without one, as if the methods of the extension did not exist. */
 function offeredSkill(registry: Registry): Skill {
   const skill = skillOf(registry);
   if (skill !== null) return skill;
@@ -67,10 +68,10 @@ export const modernHandler = (method: string): Handler | undefined =>
 export const legacyHandler = (method: string): Handler | undefined =>
   Object.hasOwn(LEGACY, method) ? LEGACY[method] : undefined;
 
-/** The first members of every result of the stateless revision. `server/discover` says them by itself. */
+/** The first members of every result of the stateless revision; `server/discover` writes its members itself. */
 export const modernHead = (method: string, registry: Registry, now: number, meta = ''): string => {
   if (method === 'server/discover') return '';
   const { modern } = registry.pieces;
-  // Its last member is `_meta`.
+  // The last member of `modern` is `_meta`.
   return `${meta === '' ? modern : `${modern.slice(0, -1)},${meta}}`}${lifetime(method, registry, now)},`;
 };

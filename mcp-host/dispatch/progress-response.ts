@@ -3,17 +3,17 @@ import { withTimeout } from '#core/lib/with-timeout.ts';
 import { createSending, LARGE_TEXT, noteSending } from '#mcp-host/runtime/sending.ts';
 import { EVENT_HEADERS, eventOf, eventResponse } from '#mcp-host/protocol/replies.ts';
 
-/** A call that ends so soon is answered in one piece, which costs half of a stream. */
+/** A call that ends within this time is answered in one piece, which costs half as much as a stream. */
 const SOON_MS = 20;
-/** Proxies often cut an answer that is silent for a minute, as one that waits for a person is. */
+/** Proxies often cut an answer that is silent for a minute, such as one that waits for a person. */
 const BEAT_MS = 15_000;
 const encoder = new TextEncoder();
-/** A result is handed over in pieces as it is read. */
+/** A result is written in pieces of this size, as fast as it is read. */
 const PIECE = 64 * 1024;
 
 /**
- * Answers with events: the messages of the call, then its response. @param name of what is called. @param answer the text of the
- * response, null when there is none to give; never rejects.
+ * Answers with events: the messages of the call, then its response. @param name of the called definition. @param answer the text
+ * of the response, null for none; never rejects.
  */
 export async function streamProgress(
   request: ProgressRequest,

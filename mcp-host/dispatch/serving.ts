@@ -13,36 +13,40 @@ export const WAITING = 'Nothing is deployed here yet. Deploy in the Sluice UI, t
 export const STOPPED = 'The server is stopped. Deploy to start it again.';
 export const ENDING = 'The host is shutting down. Try again in a moment.';
 
-/** Whatever anybody saw is gone. */
+/** All definitions are gone for all viewers. */
 const EVERYTHING: Changes = { kinds: LIST_KINDS, is_updated: () => false };
 
-/** Why nothing is served, and what calls that run on were served before; null: nothing. */
+/** Why nothing is served, and the registry that running calls still use; null: there was none. */
 export interface NotServing {
   readonly idle: string;
   readonly cors_origins: readonly string[];
   readonly held: Registry | null;
 }
 
-/** What the host has, and why it serves nothing, if so. */
+/** The loaded configurations, and the reason if none is served. */
 export interface ServingState {
   readonly held: () => Registry | null;
   readonly idle: () => string | null;
-  /** For the transports. */
+  /** The served registry, or why nothing is served. */
   readonly current: () => Registry | NotServing;
-  /** Whether a configuration is still held, live or beside it. */
+  /** Whether a configuration is still loaded, live or beside it. */
   readonly holds: (checksum: string) => boolean;
-  /** The canary that runs; null for nearly always. */
+  /** The running canary; nearly always null. */
   readonly canary: () => Canary | null;
-  /** The same for one viewer. */
+  /** What one viewer is served, or why nothing is served. */
   readonly seenBy: (viewer: Viewer) => ReturnType<ServingState['current']>;
-  /** What an address serves of what is served, or why nothing; undefined: there is nothing at the address of a candidate. */
+  /** What an address serves, or why nothing is served; undefined: there is no candidate at the address. */
   readonly at: (endpoint: Endpoint) => ReturnType<ServingState['current']> | undefined;
-  /** From now on this registry is served. One assignment; calls that run keep theirs. */
+  /** Serves another registry. The swap is one assignment; running calls keep their registry. */
   swap(next: Registry): void;
-  /** From now on these are served beside it: at addresses of their own, and to the callers of a canary in its place. */
+  /** Serves configurations beside the live one: at separate addresses, and to the callers of a canary instead of the live one. */
   besides(next: ReadonlyMap<string, Registry>, canary: CanaryEvent | null): void;
-  /** From now on nothing is served; calls that run may finish. @param registry held instead of what was. */
+  /** Stops serving; running calls may finish. @param registry replaces the loaded one. */
   pause(reason: string, registry?: Registry): void;
+  /** Sets the listener that is called before another registry is served. */
+  beforeChange(listener: UseRegistry): void;
+  /** Sets the listener that is called after another registry is served, live or beside the live one. */
+  afterChange(listener: () => void): void;
 }
 
 export interface ServingOptions {
@@ -50,18 +54,19 @@ export interface ServingOptions {
   readonly streams: Streams;
   readonly views: Views;
   readonly log: Log;
-  /** Has every part of the host use this registry, with those beside it; null: nothing. */
-  readonly use: (registry: Registry | null, beside: readonly Registry[]) => void;
 }
 
-/** Whatever is served at some time. */
+/** Switches a part of the host to a registry and the registries beside it; null: nothing is served. */
+type UseRegistry = (registry: Registry | null, beside: readonly Registry[]) => void;
+
+/** Everything that is served at one time. */
 interface ServedSnapshots {
   readonly live: Registry;
   readonly beside: ReadonlyMap<string, Registry>;
   readonly canary: Canary | null;
 }
 
-/** What a viewer has before it; null: nothing. */
+/** The registry that a viewer sees; null: none. */
 const seenOf = (served: ServedSnapshots | null, { endpoint, key }: Viewer): Registry | null => {
   if (served === null) return null;
   if (endpoint.candidate !== null) return served.beside.get(endpoint.candidate) ?? null;
@@ -69,7 +74,7 @@ const seenOf = (served: ServedSnapshots | null, { endpoint, key }: Viewer): Regi
   return canary === null || key === undefined ? live : chosen(live, canary, key);
 };
 
-/** What is different for each viewer; those who see the same are looked at once. */
+/** The changes for each viewer; they are computed once for viewers of the same registries. */
 function changesFor(views: Views, before: ServedSnapshots | null, after: ServedSnapshots): (viewer: Viewer) => Changes {
   const known = new Map<Registry | null, Map<Registry, (viewer: Viewer) => Changes>>();
   const between = (was: Registry | null, is: Registry) => {
@@ -81,12 +86,14 @@ function changesFor(views: Views, before: ServedSnapshots | null, after: ServedS
   };
   return (viewer) => {
     const [was, is] = [seenOf(before, viewer), seenOf(after, viewer)];
-    // The same under another name: the side of a canary.
+    // The same configuration may be another object, as on a side of a canary.
     return is === null || was?.loaded === is.loaded ? NO_CHANGES : between(was, is)(viewer);
   };
 }
 
-export function createServing({ sessions, streams, views, log, use }: ServingOptions): ServingState {
+export function createServing({ sessions, streams, views, log }: ServingOptions): ServingState {
+  let use: UseRegistry = () => undefined;
+  let changed: () => void = () => undefined;
   let held: Registry | null = null;
   let beside: ReadonlyMap<string, Registry> = new Map();
   let canary: Canary | null = null;
@@ -98,7 +105,6 @@ export function createServing({ sessions, streams, views, log, use }: ServingOpt
   };
   const current: ServingState['current'] = () =>
     served?.live ?? { idle: idle ?? WAITING, cors_origins: held?.server.cors_origins ?? [], held };
-  /** One assignment. */
   const turn = (): { before: ServedSnapshots | null; after: ServedSnapshots | null } => {
     const before = served;
     served = look();
@@ -127,14 +133,17 @@ export function createServing({ sessions, streams, views, log, use }: ServingOpt
       if (level !== undefined) log.setLevel(level);
       tell(turned);
       if (turned.before !== null && turned.before.live.server.transport !== next.server.transport) streams.end();
+      changed();
     },
     besides(next, running) {
       beside = next;
       const registry = running === null ? undefined : next.get(running.candidate);
       canary = running === null || registry === undefined ? null : sameCanary(canary, running, registry);
-      if (served === null) return;
-      use(held, [...next.values()]);
-      tell(turn());
+      if (served !== null) {
+        use(held, [...next.values()]);
+        tell(turn());
+      }
+      changed();
     },
     pause(reason, registry = held ?? undefined) {
       const was_serving = idle === null;
@@ -145,9 +154,17 @@ export function createServing({ sessions, streams, views, log, use }: ServingOpt
       streams.end();
       use(null, []);
     },
+    beforeChange(listener) {
+      use = listener;
+    },
+    afterChange(listener) {
+      changed = listener;
+    },
   };
 }
 
-/** The one that runs goes on as it is: its calls are counted by the same names. */
+/**
+ * Keeps the canary object if the canary and its configuration are unchanged, so that its calls are counted under the same names.
+ */
 const sameCanary = (now: Canary | null, next: CanaryEvent, registry: Registry): Canary =>
   now?.id === next.id && now.registry.loaded === registry.loaded ? now : createCanary(next, registry);

@@ -1,17 +1,17 @@
 import { follow, type Followed } from './followed.ts';
 import { type Members, RPC, RpcError } from '#mcp-host/protocol/messages.ts';
 import type { Registry } from '#mcp-host/registry/registry.ts';
-import { isMcpLogLevel, MCP_LOG_LEVELS } from '#mcp-host/protocol/log-levels.ts';
+import { isMcpLogLevel, MCP_LOG_LEVELS } from '#mcp-host/protocol/messages.ts';
 import type { Session } from '#mcp-host/requests/sessions.ts';
 
-/** What such a method is answered by. */
+/** The state that a session method reads. */
 interface Sight {
   readonly registry: Registry;
-  /** What the caller follows in all its sessions and subscriptions. */
+  /** The URIs that the caller follows in all its sessions and subscriptions. */
   readonly followed: (holder: string) => Followed;
 }
 
-/** Methods that change what a session hears; their results are empty. */
+/** Methods that change which notifications a session gets; their results are empty. */
 const METHODS: Readonly<Record<string, (params: Members, session: Session, sight: Sight) => void>> = {
   'logging/setLevel'({ level }, session) {
     if (!isMcpLogLevel(level)) throw invalid(`params.level must be one of ${MCP_LOG_LEVELS.join(', ')}.`);
@@ -27,7 +27,7 @@ const METHODS: Readonly<Record<string, (params: Members, session: Session, sight
   },
 };
 
-/** The members of the result, or null when the method is none of a session. */
+/** The members of the result, or null when it is not a session method. */
 export function sessionMethod(method: string, params: Members, session: Session | null, sight: Sight): string | null {
   const act = Object.hasOwn(METHODS, method) ? METHODS[method] : undefined;
   if (act === undefined) return null;

@@ -1,6 +1,6 @@
 import type { FrozenConnection } from '#snapshots/format/format.ts';
 
-/** What a platform holds under a name: a text, an object such as a Hyperdrive, or nothing. */
+/** The platform's value for a name: a text, an object such as a Hyperdrive, or undefined. */
 export type Binding = (name: string) => unknown;
 
 export const textIn = (binding: Binding, name: string): string | null => {
@@ -13,31 +13,31 @@ type Address = Pick<FrozenConnection, 'host' | 'port' | 'database' | 'username' 
 };
 
 const SSL_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
-/** Schemes that say themselves that the connection is encrypted. */
+/** URL schemes of encrypted connections. */
 const ENCRYPTED = ['https:', 'libsql:'];
 
-/** The host as clients see it, such as https://mcp.example.com. */
+/** URL of the host for clients, such as https://mcp.example.com. */
 const PUBLIC_URL = 'SVC_MCP_PUBLIC_URL';
 
-/** A binding that is set and cannot be used: what it must be, as a sentence without what it holds. */
+/** A binding that is set but unusable. The message says what it must be, without its value. */
 export class MalformedBinding extends Error {
   override readonly name = 'MalformedBinding';
 }
 
 /**
- * Another address for a connection: `<CONNECTION>_HYPERDRIVE`, a Hyperdrive or what looks like one, or the URL `<CONNECTION>_URL`.
- * Null: it stays where the snapshot says. Throws `MalformedBinding`.
+ * Another address for a connection: `<CONNECTION>_HYPERDRIVE`, a Hyperdrive or an object like it, or the URL `<CONNECTION>_URL`.
+ * Null: the address of the snapshot applies. Throws `MalformedBinding`.
  */
 export function addressIn(binding: Binding, prefix: string, connection: FrozenConnection): Address | null {
   const hyperdrive = `${prefix}_HYPERDRIVE`;
   const pooled = connectionStringOf(binding(hyperdrive));
-  // The way to it is inside of the platform, and has no certificate.
+  // A Hyperdrive is reached inside the platform, where it has no certificate.
   if (pooled !== null) return { ...addressOf(hyperdrive, pooled, connection), ssl_mode: 'disable' };
   const url = textIn(binding, `${prefix}_URL`);
   return url === null ? null : addressOf(`${prefix}_URL`, url, connection);
 }
 
-/** Null: where a request asked. Throws `MalformedBinding`. */
+/** The host's URL for clients; null: the address of each request. Throws `MalformedBinding`. */
 export function publicUrlIn(binding: Binding): string | null {
   const text = textIn(binding, PUBLIC_URL);
   if (text === null) return null;
@@ -53,9 +53,10 @@ function connectionStringOf(found: unknown): string | null {
 function addressOf(name: string, text: string, { database, username, ssl_mode }: FrozenConnection): Address {
   try {
     const { protocol, hostname, port, username: user, password, pathname, searchParams } = new URL(text);
-    const wanted = searchParams.get('sslmode');
-    const mode = SSL_MODES.find((known) => known === wanted);
-    if (hostname === '' || (wanted !== null && mode === undefined)) throw new TypeError('There is no host, or no such sslmode.');
+    const requested = searchParams.get('sslmode');
+    const mode = SSL_MODES.find((known) => known === requested);
+    if (hostname === '' || (requested !== null && mode === undefined))
+      throw new TypeError('There is no host, or no such sslmode.');
     const inherited = ssl_mode === 'disable' && ENCRYPTED.includes(protocol) ? null : ssl_mode;
     return {
       host: hostname,
@@ -66,7 +67,7 @@ function addressOf(name: string, text: string, { database, username, ssl_mode }:
       password: decodeURIComponent(password) || null,
     };
   } catch {
-    // What was thrown may hold the URL, and with it a password.
+    // The original error may contain the URL, and with it a password.
     throw new MalformedBinding(
       `${name} must be a URL such as postgres://user:password@host:5432/database, in which the password has % as %25, @ as %40 and / as %2F, with sslmode disable, require, verify-ca or verify-full, if any.`,
     );

@@ -4,11 +4,11 @@ import { openSource } from '#core/engines/index.ts';
 import type { DialPolicy } from '#core/engines/shared/source.ts';
 import type { Log } from '#core/process/log.ts';
 import { createAppViews } from '#mcp-host/call/app-views.ts';
-import { createAuth } from '#mcp-host/auth/authorise.ts';
+import { type Auth, createAuth } from '#mcp-host/auth/authenticate.ts';
 import { createCandidateAuth } from '#mcp-host/auth/candidates.ts';
 import { createResultCache } from '#mcp-host/call/cache.ts';
 import { createConfirmations } from '#mcp-host/call/confirmation/confirmations.ts';
-import { createCancelsElsewhere } from '#mcp-host/requests/cancels-elsewhere.ts';
+import { createCancelsElsewhere } from '#mcp-host/requests/running-calls.ts';
 import { createPageCursors } from '#mcp-host/call/page-cursors.ts';
 import { createRunningCalls, drain } from '#mcp-host/requests/running-calls.ts';
 import type { RateLimits } from '#mcp-host/limits/rate-limit.ts';
@@ -22,7 +22,7 @@ import { createSessionIds } from '#mcp-host/requests/session-ids.ts';
 import { createSessions } from '#mcp-host/requests/sessions.ts';
 import type { Streams } from '#mcp-host/dispatch/streams.ts';
 import { ENDING } from '#mcp-host/dispatch/serving.ts';
-import { createSources } from '#mcp-host/connections/connection-pools.ts';
+import { type ConnectionPools, createConnectionPools } from '#mcp-host/connections/connection-pools.ts';
 import type { Views } from '#mcp-host/registry/views.ts';
 import { createHttp, type HostFetch } from '#mcp-host/transports/http.ts';
 import { createSse } from '#mcp-host/transports/sse.ts';
@@ -39,18 +39,18 @@ export interface EdgeOptions {
   readonly streams: Streams;
   readonly issuers: IssuerMemory;
   readonly log: Log;
-  /** Pools stay open between calls. Without it each call opens what it needs and closes it. */
+  /** Whether pools stay open between calls. Otherwise each call opens and closes its connections. */
   readonly keeps_pools: boolean;
-  /** The platform compresses answers itself. */
+  /** Whether the platform compresses answers. */
   readonly compressed_outside: boolean;
-  /** Takes what goes on after an answer. */
+  /** Called with work that continues after an answer. */
   readonly onClosing: (closing: Promise<void>) => void;
   readonly started_at: number;
 }
 
 export interface EdgeHost {
   readonly fetch: HostFetch;
-  /** In time: ends what idled out, and keeps streams open. */
+  /** Called regularly: ends idle sessions, and keeps streams open. */
   keepAlive(): void;
   /** Takes no new calls, waits for those that run, at most `grace_ms`, ends streams and closes every pool. */
   close(grace_ms: number): Promise<void>;
@@ -58,54 +58,21 @@ export interface EdgeHost {
 
 /** A host of one bundle: the parts of the host that need no server, no disk and no listener. */
 export async function createEdgeHost(options: EdgeOptions): Promise<EdgeHost> {
-  const { bundle, network, limits, views, streams, log } = options;
-  const { registry, openSecret, pseudonym } = bundle;
-  const now = Date.now;
-  const ticks = () => performance.now();
-  // No secret of an installation is known here: nobody can show that they are its server.
-  const nobodys = crypto.randomUUID();
-  // Whoever opens such a pool decided on its address with the bundle.
-  const policy: DialPolicy = { allow_private_networks: true, forbidden: [], sqlite_dir: '/', network };
-  const sources = createSources({
-    openSecret,
-    log,
-    async open(settings) {
-      const source = await openSource(settings, policy);
-      return {
-        ...source,
-        close() {
-          const closed = source.close();
-          options.onClosing(closed);
-          return closed;
-        },
-      };
-    },
-  });
-  if (options.keeps_pools) sources.use(registry.connections);
-  // An id lets nobody in: it is taken from its own caller only, so its key need not be a secret.
+  const { bundle, limits, views, streams, log } = options;
+  const { registry, lacks } = bundle;
+  // The bundle has no secret of an installation. With a random key, no request can pass as one of an installation's server.
+  const random_key = crypto.randomUUID();
+  // The owner of the bundle decided on the addresses, so private networks are allowed.
+  const policy: DialPolicy = { allow_private_networks: true, forbidden: [], sqlite_dir: '/', network: options.network };
+  const sources = openPools(options, policy);
+  // A session id is not a credential: it is accepted only from the caller that it was issued to, so its key need not be secret.
   const sessions = createSessions({ now, ids: createSessionIds([registry.checksum]) });
   const cache = createResultCache(ticks);
   cache.use(registry);
-  const toolsets = [...registry.toolsets.values()];
-  const auth = createAuth({
-    tokens: { read: () => Promise.resolve(bundle.tokens), write: () => Promise.resolve() },
-    foreign_keys: options.issuers.keys,
-    keys: [nobodys],
-    public_url: bundle.public_url,
-    ask: options.issuers.remembering((url, init) => guardedFetch(url, init, policy)),
-    openSecret,
-    local_url: () => `http://127.0.0.1:${registry.server.port}`,
-    names: () => options.allowed_hosts,
-    toolsets: () => toolsets,
-    log,
-    now,
-    ticks,
-  });
-  await auth.load();
-  auth.prepare(registry.server);
+  const auth = await openAuth(options, random_key, policy);
   const usage = callLines(log);
   const cancels = createCancelsElsewhere(null, []);
-  const running = createRunningCalls({ prefix: nobodys, now, elsewhere: cancels });
+  const running = createRunningCalls({ prefix: random_key, now, elsewhere: cancels });
   const dispatch = createDispatch({
     sources,
     samples: NO_SAMPLES,
@@ -119,12 +86,12 @@ export async function createEdgeHost(options: EdgeOptions): Promise<EdgeHost> {
     now,
     running,
     cancels,
-    pseudonym,
+    pseudonym: bundle.pseudonym,
     pages: createPageCursors([]),
     confirmations: createConfirmations({
       keys: [],
       redis: null,
-      host: nobodys,
+      host: random_key,
       page_origin: () => null,
       holds: () => true,
       now,
@@ -132,7 +99,6 @@ export async function createEdgeHost(options: EdgeOptions): Promise<EdgeHost> {
     }),
     app_views: createAppViews(bundle.view_page),
   });
-  const { lacks } = bundle;
   let ending = false;
   const idle = (): string | null => (ending ? ENDING : lacks);
   const serving = () => {
@@ -145,12 +111,12 @@ export async function createEdgeHost(options: EdgeOptions): Promise<EdgeHost> {
     arriving: running.arriving,
     auth,
     allowed_hosts: () => options.allowed_hosts,
-    service_token: nobodys,
+    service_token: random_key,
     trusted_proxies: [],
     sse: createSse({ dispatch, serving, views, streams, log }),
     views,
     serving,
-    // A bundle serves one version: there is nothing at the addresses of candidates, and no canary.
+    // A bundle serves one version, without candidates and canaries.
     canary: () => null,
     servingAt: ({ candidate }) => (candidate === null ? serving() : undefined),
     candidates: createCandidateAuth(() => null, auth.attempts, now),
@@ -168,6 +134,7 @@ export async function createEdgeHost(options: EdgeOptions): Promise<EdgeHost> {
         control: { connected: false, last_event_at: null },
         connections: sources.counters(),
       }),
+    health_is_readiness: true,
     probes: () => null,
     refused: (status) => log.debug('refused', { status }),
   });
@@ -193,7 +160,53 @@ export async function createEdgeHost(options: EdgeOptions): Promise<EdgeHost> {
   };
 }
 
-/** Each call as a line for the console of the platform. */
+const now = Date.now;
+const ticks = (): number => performance.now();
+
+function openPools({ bundle, log, keeps_pools, onClosing }: EdgeOptions, policy: DialPolicy): ConnectionPools {
+  const sources = createConnectionPools({
+    openSecret: bundle.openSecret,
+    log,
+    async open(settings) {
+      const source = await openSource(settings, policy);
+      return {
+        ...source,
+        close() {
+          const closed = source.close();
+          onClosing(closed);
+          return closed;
+        },
+      };
+    },
+  });
+  if (keeps_pools) sources.use(bundle.registry.connections);
+  return sources;
+}
+
+async function openAuth(options: EdgeOptions, random_key: string, policy: DialPolicy): Promise<Auth> {
+  const { bundle, issuers, log } = options;
+  const { registry } = bundle;
+  const toolsets = [...registry.toolsets.values()];
+  const auth = createAuth({
+    tokens: { read: () => Promise.resolve(bundle.tokens), write: () => Promise.resolve() },
+    foreign_keys: issuers.keys,
+    keys: [random_key],
+    public_url: bundle.public_url,
+    ask: issuers.remembering((url, init) => guardedFetch(url, init, policy)),
+    openSecret: bundle.openSecret,
+    local_url: () => `http://127.0.0.1:${registry.server.port}`,
+    names: () => options.allowed_hosts,
+    toolsets: () => toolsets,
+    log,
+    now,
+    ticks,
+  });
+  await auth.load();
+  auth.prepare(registry.server);
+  return auth;
+}
+
+/** Writes each call as a line to the console of the platform. */
 function callLines(log: Log): Usage {
   return {
     add: ({ of: { kind, name, client, token_prefix }, duration_ms, rows, bytes, fault }) =>

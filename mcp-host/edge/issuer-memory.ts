@@ -4,15 +4,15 @@ import type { Ask } from '#mcp-host/auth/introspection.ts';
 import type { ListFile } from '#mcp-host/auth/list-file.ts';
 import type { ForeignKeySets } from '#mcp-host/auth/signed/foreign-keys.ts';
 
-/** What an isolate knows of the keys of issuers, for hosts that live as long as one request. */
+/** An isolate's memory of issuer keys, for hosts that live as long as one request. */
 export interface IssuerMemory {
-  /** Keys that were read once: an issuer that is down changes nothing. */
+  /** Keys that were read before. They stay valid while the issuer cannot be reached. */
   readonly keys: ListFile<ForeignKeySets>;
-  /** The same question, answered from memory for a while: no request asks what another has just asked. */
+  /** Caches the documents of issuers for a while, so that requests do not fetch them again. */
   remembering(ask: Ask): Ask;
 }
 
-/** As long as a host waits before it asks an issuer again. */
+/** The time after which a host reads an issuer's keys again. */
 const REMEMBERED_MS = 30_000;
 
 export function createIssuerMemory(now: () => number): IssuerMemory {

@@ -9,18 +9,18 @@ import type { FrozenConnection } from '#snapshots/format/format.ts';
 import type { Leaf } from '#snapshots/format/tree.ts';
 import { addressIn, type Binding, MalformedBinding, publicUrlIn, textIn } from './bindings.ts';
 
-/** A bundle with the bindings of where it runs: what stays the same for all requests. */
+/** A bundle with the bindings of its platform, the same for all requests. */
 export interface LoadedBundle {
   readonly registry: Registry;
   readonly tokens: TokenList;
-  /** Opens a secret by its place. */
-  readonly openSecret: (sealed: string, place: string) => string;
+  /** Opens the secret of a path, such as `connection/<id>/password`. */
+  readonly openSecret: (sealed: string, path: string) => string;
   readonly pseudonym: Pseudonym;
-  /** Draws results in clients with MCP Apps. */
+  /** The page that draws results in clients with MCP Apps. */
   readonly view_page: ViewPage | null;
-  /** The host as clients see it; null: where a request asked. */
+  /** The host's URL for clients; null: the address that each request was sent to. */
   readonly public_url: string | null;
-  /** Why nothing can be served, as sentences; null: it can. */
+  /** Says why the bundle cannot be served; null: it can. */
   readonly lacks: string | null;
 }
 
@@ -50,26 +50,26 @@ export async function loadBundle(text: string, binding: Binding): Promise<Loaded
       return null;
     }
   };
-  for (const [place, name] of Object.entries(secrets)) {
+  for (const [path, name] of Object.entries(secrets)) {
     const secret = textIn(binding, name);
     if (secret === null) missing.add(name);
-    else found.set(place, secret);
+    else found.set(path, secret);
   }
   const reach = (connection: FrozenConnection): FrozenConnection => {
     const address = readable(() => addressIn(binding, prefixes[connection.id] ?? '', connection));
     if (address === null) return connection;
     const { password, ...rest } = address;
-    const place = `connection/${connection.id}/password`;
+    const path = `connection/${connection.id}/password`;
     if (password === null) return { ...connection, ...rest };
-    found.set(place, password);
-    missing.delete(secrets[place] ?? '');
+    found.set(path, password);
+    missing.delete(secrets[path] ?? '');
     return { ...connection, ...rest, password: { $sealed: '' } };
   };
   const texts = new Map<string, string>();
-  const listed = leaves.map(({ kind, name, hash, text: own }, n): Leaf => {
-    // Those that held secrets have no hash: each is read by its own place in the list.
+  const listed = leaves.map(({ kind, name, hash, text: leaf_text }, n): Leaf => {
+    // Leaves whose secrets were removed have no hash: each is identified by its index in the list.
     const leaf = { kind, name, hash: hash === '' ? `#${n}` : hash };
-    texts.set(leaf.hash, kind === 'connection' ? JSON.stringify(reach(JSON.parse(own) as FrozenConnection)) : own);
+    texts.set(leaf.hash, kind === 'connection' ? JSON.stringify(reach(JSON.parse(leaf_text) as FrozenConnection)) : leaf_text);
     return leaf;
   });
   const mask_key = textIn(binding, MASK_KEY);
@@ -78,14 +78,14 @@ export async function loadBundle(text: string, binding: Binding): Promise<Loaded
   const public_url = readable(() => publicUrlIn(binding));
   const head = { version, checksum, created_at, leaves: listed, textOf: (hash: string) => texts.get(hash) };
   return {
-    // What a bundle lists never changes: clients may keep it for as long as any list may be kept.
+    // The lists of a bundle never change, so with `now` at 0 clients may cache them for the longest allowed time.
     registry: await loadRegistry(head, null, 0, view_page?.uri),
     tokens: { as_of, tokens: tokens.map(toLiveToken) },
-    openSecret(sealed, place) {
-      const secret = found.get(place);
+    openSecret(sealed, path) {
+      const secret = found.get(path);
       if (secret !== undefined) return secret;
-      if (place.startsWith(TOKEN_PLACE)) return sealed;
-      throw new AppError('secrets_unavailable', `The binding ${secrets[place] ?? place} is not set.`);
+      if (path.startsWith(TOKEN_PATH)) return sealed;
+      throw new AppError('secrets_unavailable', `The binding ${secrets[path] ?? path} is not set.`);
     },
     view_page,
     pseudonym: createPseudonym([mask_key ?? '']),
@@ -94,12 +94,12 @@ export async function loadBundle(text: string, binding: Binding): Promise<Loaded
   };
 }
 
-const TOKEN_PLACE = 'mcp_token/';
+const TOKEN_PATH = 'mcp_token/';
 
 const lackOf = (names: readonly string[]): string =>
   `This bundle lacks ${names.length === 1 ? 'a binding' : 'bindings'}: set ${names.join(', ')} where it runs.`;
 
-/** In the place of the hash of a token stands its digest, which `verifyPassword` of the bundle compares. */
+/** A token has its digest instead of a bcrypt hash; `verifyPassword` of the bundle compares it. */
 const toLiveToken = (token: BundledToken): TokenList['tokens'][number] => ({
   ...token,
   revoked: false,

@@ -1,15 +1,31 @@
-import { LOG_LEVELS } from '#core/contract/log-levels.ts';
-import { createLog, type Log } from '#core/process/log.ts';
+import { type Log, createLog } from '#core/process/log.ts';
 import { createRateLimits } from '#mcp-host/limits/rate-limit.ts';
 import { createViews } from '#mcp-host/registry/views.ts';
-import { type Binding, textIn } from './bindings.ts';
-import { createIssuerMemory, type IssuerMemory } from './issuer-memory.ts';
+import { type IssuerMemory, createIssuerMemory } from './issuer-memory.ts';
 import { type LoadedBundle, loadBundle } from './load.ts';
+import { LOG_LEVELS } from '#core/contract/log-levels.ts';
+import { type Binding, textIn } from './bindings.ts';
+import type { Network } from '#core/engines/shared/network.ts';
+import { AppError } from '#core/errors.ts';
 
-/** Names by which clients reach the bundle, separated by commas. */
+/** The fetch of a platform, which resolves names and verifies certificates. */
+export const platformFetch: Network['fetch'] = async (url, init) => {
+  try {
+    // A redirect would send the token of the database to another address.
+    return await fetch(url, { ...init, redirect: 'manual' });
+  } catch (cause) {
+    if (init.signal?.aborted === true) throw cause;
+    throw new AppError('database_unreachable', `The connection to ${url.host} failed; check the host and the port.`, {
+      reason: 'failed',
+      cause,
+    });
+  }
+};
+
+/** Names under which clients reach the bundle, separated by commas. */
 const ALLOWED_HOSTS = 'SVC_ALLOWED_HOSTS';
 
-/** What lives as long as the isolate: nothing of it waits for a request. */
+/** The parts that live as long as the isolate and need no request. */
 export interface IsolateParts {
   readonly bundle: LoadedBundle;
   readonly views: ReturnType<typeof createViews>;

@@ -4,18 +4,18 @@ import { createStreams } from '#mcp-host/dispatch/streams.ts';
 import type { Peer } from '#mcp-host/runtime/types.ts';
 import { createEdgeHost, type EdgeHost } from './edge-host.ts';
 import { openIsolate } from './parts.ts';
-import { platformFetch } from './platform-fetch.ts';
+import { platformFetch } from './parts.ts';
 
 const KEEP_ALIVE_MS = 15_000;
-/** How long calls may run on when the process is to end, as those of a host. */
+/** How long running calls may continue when the process ends, as in a host. */
 const GRACE_MS = 8_000;
-/** Milliseconds for what is on its way to databases then, and to clients. */
+/** Milliseconds after that for pending messages to databases and clients. */
 const REST_MS = 500;
 
 interface HostProcess {
-  /** One host for all requests, which keeps its pools, queues, caches and streams as any host does. */
+  /** One host for all requests, with the pools, queues, caches and streams of any host. */
   readonly host: () => Promise<EdgeHost>;
-  /** Lets calls finish. There is nothing to do where nobody asked yet. */
+  /** Lets calls finish. Before the first request there is no host to close. */
   readonly end: () => Promise<void>;
 }
 
@@ -38,7 +38,7 @@ function openProcess(text: string): HostProcess {
   return {
     host: () =>
       (opened ??= open().catch((error: unknown) => {
-        // The next request tries again.
+        // The next request opens it again.
         opened = null;
         throw error;
       })),
@@ -52,7 +52,7 @@ interface DenoInfo {
   readonly remoteAddr?: { readonly hostname?: string };
 }
 
-/** What `deno serve` calls. It stops listening on SIGTERM by itself, and goes on as long as a session of a pool is open. */
+/** The export for `deno serve`. Deno stops listening on SIGTERM, and runs on while a session of a pool is open. */
 export function serveDeno(text: string) {
   const { host, end } = openProcess(text);
   process.once('SIGTERM', () => void end());
@@ -70,23 +70,24 @@ interface BunServer {
   requestIP?(request: Request): { readonly address: string } | null;
 }
 
-/** Bun closes a connection that is silent for so long: the most that it takes. */
+/** Bun closes a connection that is silent for this long; 255 is the most that it accepts. */
 const IDLE_SECONDS = 255;
 
-/** What `bun run` serves: the members of the default export are options of Bun.serve. */
+/** The export for `bun run`: its members are options of Bun.serve. */
 export function serveBun(text: string) {
   const { host, end } = openProcess(text);
-  /** Bun hands it over with a request, and to nobody before. */
+  /** Undefined before the first request, because Bun passes the server only with requests. */
   let serving: BunServer | undefined;
   process.once('SIGTERM', () => {
     const ended = withTimeout(end(), GRACE_MS + REST_MS, () => undefined);
-    // A client that keeps its connection open does not keep the process.
+    // A client that keeps its connection open does not keep the process running.
     const sent = ended.then(() => withTimeout(serving?.stop?.() ?? Promise.resolve(), REST_MS, () => undefined));
     void sent.finally(() => process.exit(0));
   });
   return {
+    hostname: processEnvironment()['SVC_BIND'] || '127.0.0.1',
     idleTimeout: IDLE_SECONDS,
-    // A fault is no page with its stack.
+    // Without this Bun answers a fault with a page that shows the stack.
     development: false,
     async fetch(request: Request, server?: BunServer): Promise<Response> {
       serving = server;

@@ -6,7 +6,7 @@ import { AppError } from '#core/errors.ts';
 
 const CONNECT_MS = 10_000;
 
-/** TCP of Workers: `node:net` there knows no names, and no way to TLS from a socket that is open. */
+/** TCP of Workers: their `node:net` resolves no names, and cannot start TLS on an open socket. */
 export const workersSockets: Sockets = {
   async dial(host, port, signal) {
     const hostname = host.replace(/^\[(.*)\]$/, '$1');
@@ -37,13 +37,13 @@ export const workersSockets: Sockets = {
   },
 };
 
-/** A stream with what the driver uses of a socket. */
+/** A stream with the members of a socket that the driver uses. */
 class WorkersSocket extends Duplex {
   readonly remoteAddress: string;
   readonly #socket: PlatformSocket;
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
-  /** TLS has taken over. */
+  /** Whether TLS has taken over. */
   #handed_on = false;
 
   constructor(socket: PlatformSocket, host: string) {
@@ -102,7 +102,7 @@ class WorkersSocket extends Duplex {
   }
 }
 
-/** The driver uses of a socket what is declared above, and what every stream has. */
+/** The driver uses only the members declared above, and the members of every stream. */
 const asSocket = (socket: WorkersSocket): Socket => socket as unknown as Socket;
 
 const toError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));

@@ -4,12 +4,12 @@ import type { Streams } from '#mcp-host/dispatch/streams.ts';
 import { hostName } from '#core/edge/origins.ts';
 import { createEdgeHost } from './edge-host.ts';
 import { type IsolateParts, openIsolate } from './parts.ts';
-import { platformFetch } from './platform-fetch.ts';
+import { platformFetch } from './parts.ts';
 import { workersSockets } from './workers-sockets.ts';
 
 const NOTHING_CHANGES = 'Nothing changes while this server runs, so there is nothing to listen to. Send messages with POST.';
 
-/** Where a request may not wait for what happens in others: streams are refused, as the protocol allows. */
+/** On platforms where a request cannot wait for events of other requests, streams are refused, as the protocol allows. */
 export const FIXED_STREAMS: Streams = {
   attach: () => refuse(405, NOTHING_CHANGES, { allow: 'POST' }),
   listen() {
@@ -31,19 +31,19 @@ interface Context {
 }
 
 /**
- * What workerd calls. Sockets and timers belong to the request that made them, so each request has a host of its own over what the
- * isolate keeps: the definitions, their lists and the counters of rate limits.
+ * The export for workerd. Sockets and timers belong to the request that created them, so each request has a separate host; the
+ * definitions, their lists and the counters of rate limits are shared in the isolate.
  */
 export function serveWorkers(text: string) {
-  let kept: IsolateParts | null = null;
+  let shared_parts: IsolateParts | null = null;
   return {
     async fetch(request: Request, bindings: Readonly<Record<string, unknown>>, context: Context): Promise<Response> {
-      // Not one promise for all: it would end with the request that made it.
-      const parts = (kept ??= await openIsolate(text, (name) => bindings[name]));
+      // A shared promise would end with the request that created it, so only the result is shared.
+      const parts = (shared_parts ??= await openIsolate(text, (name) => bindings[name]));
       const name = hostName(request.headers.get('host') ?? '');
       const host = await createEdgeHost({
         ...parts,
-        // The platform hands on requests for names that lead to this Worker, and no others.
+        // The platform only forwards requests whose names lead to this Worker.
         allowed_hosts: new Set([...parts.allowed_hosts, ...(name === null ? [] : [name])]),
         network: { fetch: platformFetch, sockets: workersSockets },
         streams: FIXED_STREAMS,

@@ -1,20 +1,20 @@
-/** A limited number of items that callers hold between them: what each holds, the longest unused first. */
+/** A limited number of items that callers share: the items of each caller, longest unused first. */
 export interface Quota<T> {
   add(holder: string, item: T): void;
-  /** The item is in use again. */
+  /** Marks the item as used now. */
   touch(holder: string, item: T): void;
   remove(holder: string, item: T): void;
   /**
-   * Items of which one must go before the holder may add another, in the order in which they should be asked; null when there is
-   * room. A holder makes room among its own; the one that holds most makes room for those that hold less.
+   * Items of which one has to end before the holder may add another, in the order in which to try them; null: there is room. The
+   * holder gives up its items first; at the total limit, the holder with the most items follows.
    */
   surplus(holder: string): Iterable<T> | null;
-  /** What a holder holds, the longest unused first. */
+  /** The items of a holder, longest unused first. */
   of(holder: string): Iterable<T>;
   count(): number;
 }
 
-/** @param total of all holders. @param each of one holder. */
+/** @param total most items of all holders. @param each most items of one holder. */
 export function createQuota<T>(total: number, each: number): Quota<T> {
   const held = new Map<string, Set<T>>();
   let count = 0;
@@ -40,11 +40,11 @@ export function createQuota<T>(total: number, each: number): Quota<T> {
       if (items.size === 0) held.delete(holder);
     },
     surplus(holder) {
-      const own = held.get(holder) ?? new Set();
-      if (own.size >= each) return own;
+      const items = held.get(holder) ?? new Set();
+      if (items.size >= each) return items;
       if (count < total) return null;
       const most = largest();
-      return most.size > own.size ? [...own, ...most] : own;
+      return most.size > items.size ? [...items, ...most] : items;
     },
     of: (holder) => held.get(holder) ?? [],
     count: () => count,

@@ -8,7 +8,7 @@ export interface RateSettings {
   readonly caller_per_minute: number;
 }
 
-/** A tool with a limit of its own, or one that the general limit is for. */
+/** A tool or resource with a separate limit, or one to which the general limit applies. */
 export interface RateSubject {
   readonly id: string;
   readonly name: string;
@@ -18,44 +18,44 @@ export interface RateSubject {
 /** How often each tool and resource may be called, and how often each caller may call. */
 export interface RateLimits {
   /**
-   * Counts a call. Nothing is answered when it may go on at once; a promise when the hosts share the limit and this one's
-   * part is used up. Throws, or rejects with, `rate_limited`.
+   * Counts a call. Returns undefined when it may go on at once, or a promise when the hosts share the limit and this host's
+   * permits are used up. Throws, or rejects with, `rate_limited`.
    */
   take(subject: RateSubject, caller: () => string): Promise<void> | undefined;
-  /** The same for what has no limit of its own. */
+  /** Counts a call of something without a separate limit. */
   takeCaller(caller: () => string): Promise<void> | undefined;
-  /** Calls that were refused. */
+  /** Numbers of refused calls. */
   refused(): { readonly tool: number; readonly caller: number };
 }
 
 export interface RateLimitOptions extends RateSettings {
-  /** Where the hosts of an installation share their limits; without it each host has its own. */
+  /** The Redis in which the hosts of an installation share their limits; null: each host counts alone. */
   readonly redis?: RedisLimits | null;
   /** Monotonic, in ms. */
   readonly clock?: () => number;
 }
 
-/** What is known of one tool or caller in its present minute. */
+/** The current minute of one tool or caller. */
 interface Window {
   limit: number;
   ends: number;
-  /** Calls that went on. */
+  /** Calls that were admitted. */
   used: number;
-  /** Of the shared limit: taken for this host, not used yet. */
+  /** Permits of the shared limit that this host has taken and not used. */
   permits: number;
-  /** The shared limit has nothing left. */
+  /** Whether the shared limit is used up. */
   closed: boolean;
   asking: Promise<void> | null;
 }
 
 const WINDOW_MS = 60_000;
-/** Windows that are kept at least; beyond that, those not used for longest are forgotten. */
-const KEPT = 10_000;
-/** Permits are taken a few at once: what a host that is killed had left is lost until the minute ends. */
+/** At least this many windows are stored; beyond that, the longest unused ones are forgotten. */
+const LEAST_CAPACITY = 10_000;
+/** Permits are taken in small blocks: the unused permits of a killed host are lost until the minute ends. */
 const LARGEST_BLOCK = 50;
 const blockOf = (limit: number): number => Math.min(LARGEST_BLOCK, Math.max(1, Math.ceil(limit / 20)));
 
-/** The limit of a tool counts instead of the general one. */
+/** A tool's limit replaces the general one. */
 export function createRateLimits(options: RateLimitOptions): RateLimits {
   const { tool_per_minute, caller_per_minute, redis = null, clock = () => performance.now() } = options;
   const by_tool = createWindows('tool', redis, clock);
@@ -79,7 +79,7 @@ export function createRateLimits(options: RateLimitOptions): RateLimits {
   return {
     takeCaller,
     take(subject, caller) {
-      // The caller first: who calls too often uses up nothing of what others share.
+      // The caller's limit comes first, so that a caller over its limit does not use up a tool's shared limit.
       const turn = takeCaller(caller);
       return turn === undefined ? takeTool(subject) : turn.then(() => takeTool(subject));
     },
@@ -95,7 +95,7 @@ const tooOften = (rule: string, seconds: number): AppError =>
 
 type Refuse = (seconds: number) => AppError;
 
-/** A deploy in the middle of a minute: what was used stays used, what is left is asked for anew. */
+/** Applies a limit that a deploy changed within the minute: used calls stay counted, and new permits are requested. */
 function changeLimit(window: Window, limit: number): void {
   window.limit = limit;
   window.permits = 0;
@@ -103,7 +103,7 @@ function changeLimit(window: Window, limit: number): void {
 }
 
 function createWindows(kind: string, redis: RedisLimits | null, clock: () => number) {
-  const windows = createRecentMap<Window>(KEPT);
+  const windows = createRecentMap<Window>(LEAST_CAPACITY);
   const windowOf = (key: string, limit: number, now: number): Window => {
     const found = windows.get(key);
     if (found !== undefined && now < found.ends) {
@@ -124,7 +124,7 @@ function createWindows(kind: string, redis: RedisLimits | null, clock: () => num
         window.closed = granted < block && window.limit === limit;
         window.ends = clock() + resets_in_ms;
       })
-      // RedisLimits reports the loss itself; from then on this host counts alone.
+      // The Redis client reports the lost connection. This host counts alone until it is back.
       .catch(() => undefined)
       .finally(() => {
         window.asking = null;
@@ -135,7 +135,7 @@ function createWindows(kind: string, redis: RedisLimits | null, clock: () => num
     if (window.used >= window.limit) throw refuse(secondsUntil(window.ends, now));
     window.used++;
   };
-  /** Whether one of the permits at hand was used. */
+  /** Uses a permit. @returns false if there is none. */
   const use = (key: string, window: Window, redis: RedisLimits): boolean => {
     if (window.permits === 0) return false;
     window.permits--;
@@ -144,7 +144,7 @@ function createWindows(kind: string, redis: RedisLimits | null, clock: () => num
     return true;
   };
   const waitFor = async (key: string, limit: number, redis: RedisLimits, refuse: Refuse): Promise<void> => {
-    // Others may take what was granted: everybody asks again until there is nothing left.
+    // Another waiting call may use up the new permits, so each call requests again until the limit is used up.
     while (redis.up()) {
       const window = windowOf(key, limit, clock());
       if (use(key, window, redis)) return;

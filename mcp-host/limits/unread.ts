@@ -1,12 +1,15 @@
-import { networkOf } from '#core/edge/network.ts';
+import { networkOf } from '#core/edge/client-address.ts';
 import type { Sending } from '#mcp-host/runtime/sending.ts';
 
 const MIB = 1024 * 1024;
-/** What one address may leave unread, and all of them together. */
+/** Most unread bytes of one address, and of all addresses together. */
 const EACH = 64 * MIB;
 const ALL = 256 * MIB;
 
-/** Large answers that were not read yet. Beyond a limit the oldest is dropped: of the address, or of the one with most unread. */
+/**
+ * Tracks large answers that are not read yet. Beyond a limit it drops the oldest one, of the address itself or of the address
+ * with the most unread bytes.
+ */
 export interface Unread {
   add(address: string, sending: Sending): void;
 }
@@ -27,7 +30,7 @@ export function createUnread(each = EACH, all = ALL): Unread {
     if (reader.sendings.size === 0) readers.delete(network);
   }
   function dropOldest(network: string, reader: Reader): void {
-    // One that has nothing to send yet holds nothing.
+    // A response without pending bytes uses no memory.
     const oldest = [...reader.sendings].find(({ bytes }) => bytes > 0);
     if (oldest === undefined) return;
     remove(network, reader, oldest);

@@ -2,7 +2,7 @@ import type { Registry } from '#mcp-host/registry/registry.ts';
 import type { ConnectionPools } from '#mcp-host/connections/connection-pools.ts';
 import type { Readiness } from '#core/edge/probes.ts';
 
-/** What `/health` tells. */
+/** The body of `/health`. */
 export type HostHealth = ReturnType<typeof healthOf>;
 
 export function healthOf(state: {
@@ -13,7 +13,7 @@ export function healthOf(state: {
   sessions: number;
   streams: number;
   usage_dropped: number;
-  /** The list of access tokens: when the server sent it, and whether a newer one would be known. */
+  /** The list of access tokens: when the server sent it, and whether the host would get a newer one. */
   access_tokens: { as_of: string | null; current: boolean };
   control: { connected: boolean; last_event_at: string | null };
   connections: ReturnType<ConnectionPools['counters']>;
@@ -30,11 +30,11 @@ export function healthOf(state: {
   };
 }
 
-/** What a host can work without, and what not. */
+/** Returns the blocking faults, and the faults with which the host can still serve. */
 export function readinessOf(state: {
   /** Why nothing is served. */
   readonly idle: string | null;
-  /** Why the copy on disk was not taken. */
+  /** Why the copy on disk was not used. */
   readonly fault: string | null;
   readonly connected: boolean;
   readonly redis: { up(): boolean } | null;

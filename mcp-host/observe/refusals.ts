@@ -6,13 +6,13 @@ import { noteSeen } from '#mcp-host/protocol/refusal-notes.ts';
 
 type RefusalKind = Refusal['kind'];
 
-/** Requests that never became a call, on their way to the server. */
+/** Requests that were refused before a call, to report to the server. */
 export interface Refusals {
-  /** One that an answer of HTTP refused. @param address is read when it is wanted. */
+  /** Counts a request that was refused with an HTTP status. @param address is read only when the request is listed. */
   refused(status: number, reason: string, address: () => string, client: string | null): void;
-  /** One that was refused in the words of the protocol, if it was. */
+  /** Counts the request of a record, if an error of the protocol refused it. */
   add(record: RequestRecord): void;
-  /** Those since the last time; whoever knocks on the door all day is counted, and listed now and then. */
+  /** Returns the refusals since the last call. All are counted, but only the first ones are listed. */
   take(): { readonly refusals: readonly Refusal[]; readonly refused: Readonly<Partial<Record<RefusalKind, number>>> } | null;
 }
 
@@ -70,6 +70,6 @@ export function createRefusals(now: () => number): Refusals {
 
 const calledIn = ({ name, uri }: RequestRecord['message']['params']): string | null => {
   if (typeof name === 'string') return name.slice(0, 200);
-  // The rest of an address may be arguments.
+  // The rest of a URI may contain arguments.
   return typeof uri === 'string' ? uri.slice(0, 200).replace(/^([a-z][a-z\d+.-]*:\/\/).+/is, '$1…') : null;
 };

@@ -21,25 +21,25 @@ import { methodLabel, type RequestRecord, sessionDigest, clientOf } from '#mcp-h
 import { normalUri } from '#core/lib/uri-template.ts';
 import { outcomeOf } from '#core/contract/observe/outcomes.ts';
 
-/** What the library does, loaded only where it is used. */
+/** Records spans with the OpenTelemetry library, which is loaded only if tracing is on. */
 export interface Recorder {
   record(record: RequestRecord, ended: number): void;
   close(): Promise<void>;
 }
 
-/** An export that takes longer is given up; what waits meanwhile is bounded by the library (2 048 spans). */
+/** An export that takes longer fails. The library limits the number of waiting spans to 2 048. */
 const EXPORT_MS = 5_000;
 
 const BATCH_MS = 500;
 
 const CLOSE_MS = 2_000;
 
-/** Characters of an id that a span has: a caller chooses it. */
+/** Longest part of a request id in a span, in characters, because callers choose the id. */
 const LONGEST_ID = 128;
 
 /**
- * Spans after the conventions for MCP (status Development) and for databases. They are made when a request has ended, from the
- * times that were kept: no request waits for them. Arguments, results and the text of statements are never recorded.
+ * Records spans after the conventions for MCP (status Development) and for databases. They are created after a request has ended,
+ * from its recorded times, so that no request waits for them. Arguments, results and the text of statements are never recorded.
  */
 export function createRecorder(options: { endpoint: string; id: string; service: string; log: Log }): Recorder {
   const { endpoint, id, service, log } = options;
@@ -86,7 +86,7 @@ export function createRecorder(options: { endpoint: string; id: string; service:
           kind: SpanKind.SERVER,
           startTime: wall(started),
           attributes: { ...attributesOf(record, known, type), ...callAttributes(record) },
-          // What carried the message is not what asked for it (SEP-414).
+          // The trace in the message is the parent; the trace of the HTTP request becomes a link (SEP-414).
           links: parent === null ? [] : linksOf(http),
         },
         parent ?? http ?? ROOT_CONTEXT,
@@ -94,7 +94,7 @@ export function createRecorder(options: { endpoint: string; id: string; service:
       if (record.logged !== null) record.logged.trace_id = span.spanContext().traceId;
       if (connection !== null && query_to > 0) {
         const command = commandOf(record);
-        const system = kindOf(connection.db_type).label.telemetry;
+        const system = kindOf(connection.db_type).kind.telemetry;
         const port = portOf(connection);
         const failed = fault !== null;
         const child = tracer.startSpan(
@@ -142,7 +142,7 @@ function attributesOf(record: RequestRecord, known: string | null, type: string)
     ...(id !== undefined && { 'jsonrpc.request.id': String(id).slice(0, LONGEST_ID) }),
     ...(known !== null && { [is_tool ? 'gen_ai.tool.name' : 'gen_ai.prompt.name']: known }),
     ...(is_tool && { 'gen_ai.operation.name': 'execute_tool' }),
-    // The values of a template's variables are arguments.
+    // The URI of a template may contain values of arguments.
     ...(typeof uri === 'string' && exchange.registry.resources.has(normalUri(uri)) && { 'mcp.resource.uri': uri }),
     ...(version !== undefined && { 'mcp.protocol.version': version }),
     ...(session !== null && { 'mcp.session.id': sessionDigest(session) }),
@@ -155,7 +155,7 @@ function attributesOf(record: RequestRecord, known: string | null, type: string)
   };
 }
 
-/** What the request log says of a call as well: how it ended, what it cost and who called. Never arguments, values or what was answered. */
+/** Fields that are in the request log too: how a call ended, what it cost, and its caller. Never arguments, values or answers. */
 function callAttributes(record: RequestRecord): Attributes {
   const { logged, query_from, query_to, confirmation, exchange } = record;
   if (logged === null) return {};
@@ -176,7 +176,7 @@ function callAttributes(record: RequestRecord): Attributes {
   };
 }
 
-/** The first word of the statement: its text holds what its author wrote, so it stays out. */
+/** The first word of the statement. The rest of its text is not recorded. */
 function commandOf({ query }: RequestRecord): string | null {
   const first = query?.statement.nodes[0];
   const word = typeof first === 'string' ? /^\s*([a-z]{1,20})\b/i.exec(first)?.[1] : undefined;
@@ -185,7 +185,7 @@ function commandOf({ query }: RequestRecord): string | null {
 
 const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:-|$)/;
 
-/** W3C Trace Context, as it came over the wire; null for none and for a faulty one alike. */
+/** W3C Trace Context, as received; null when it is missing or invalid. */
 function contextOf(traceparent: unknown, tracestate: unknown): Context | null {
   const [, traceId = '', spanId = '', flags = ''] =
     typeof traceparent === 'string' && traceparent.length <= 128 ? (TRACEPARENT.exec(traceparent) ?? []) : [];
@@ -200,5 +200,5 @@ const linksOf = (context: Context | null): Link[] => {
   return linked === undefined ? [] : [{ context: linked }];
 };
 
-/** A time of `performance.now()` as the library takes it. */
+/** Converts a time of `performance.now()` to ms since 1970, which the library expects. */
 const wall = (at: number): number => performance.timeOrigin + at;

@@ -3,11 +3,11 @@ import type { RequestRecord } from '#mcp-host/requests/request-record.ts';
 import type { Log } from '#core/process/log.ts';
 import type { Recorder } from './tracing-recorder.ts';
 
-/** Spans of the requests of this host, while the deployed configuration says `otel_enabled`. */
+/** Records spans of requests while `otel_enabled` is set in the deployed configuration. */
 export interface Tracing {
   add(record: RequestRecord): void;
   use(server: Pick<FrozenServer, 'otel_enabled' | 'server_name'>): void;
-  /** Sends what is left. */
+  /** Sends the remaining spans. */
   close(): Promise<void>;
 }
 
@@ -21,20 +21,20 @@ export interface TracingOptions {
 
 export function createTracing({ endpoint, id, log }: TracingOptions): Tracing {
   let recorder: Recorder | null = null;
-  let wanted: string | null = null;
+  let current_service: string | null = null;
   let changes: Promise<void> = Promise.resolve();
 
   const change = async (service: string | null): Promise<void> => {
     const old = recorder;
     recorder = null;
     await old?.close();
-    if (service === null || endpoint === null || service !== wanted) return;
+    if (service === null || endpoint === null || service !== current_service) return;
     const { createRecorder } = await import('./tracing-recorder.ts');
     recorder = createRecorder({ endpoint, id, service, log });
     log.info('tracing_on', { endpoint: new URL(endpoint).origin });
   };
   const become = (service: string | null): Promise<void> => {
-    wanted = service;
+    current_service = service;
     changes = changes
       .then(() => change(service))
       .catch((error: unknown) => log.warning('tracing_failed', { error: String(error) }));
@@ -53,7 +53,7 @@ export function createTracing({ endpoint, id, log }: TracingOptions): Tracing {
         });
         return;
       }
-      if (service !== wanted) void become(service);
+      if (service !== current_service) void become(service);
     },
     close: () => become(null),
   };

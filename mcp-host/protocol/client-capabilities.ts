@@ -11,7 +11,7 @@ export const APPS = 'io.modelcontextprotocol/ui';
 
 export const APP_MIME_TYPE = 'text/html;profile=mcp-app';
 
-/** Whether a client declares that it draws such pages. */
+/** Whether a client declares that it draws MCP Apps. */
 export function drawsViews(capabilities: unknown): boolean {
   const extensions = isMembers(capabilities) ? capabilities['extensions'] : undefined;
   const apps = isMembers(extensions) ? extensions[APPS] : undefined;
@@ -19,7 +19,7 @@ export function drawsViews(capabilities: unknown): boolean {
   return Array.isArray(types) && types.includes(APP_MIME_TYPE);
 }
 
-/** Whether a client shows forms: `{}` means so, and a client that names modes names `form` among them. */
+/** Whether a client shows forms: it declares `{}`, or names the mode `form`. */
 export function showsForms(capabilities: unknown): boolean {
   const elicitation = isMembers(capabilities) ? capabilities['elicitation'] : undefined;
   if (!isMembers(elicitation)) return false;

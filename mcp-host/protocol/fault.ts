@@ -2,15 +2,15 @@ import { AppError, CHANGE_MADE, COMMIT_UNKNOWN, type ErrorCode } from '#core/err
 import type { Log } from '#core/process/log.ts';
 import type { StopSignal } from '#core/engines/shared/stop.ts';
 
-/** A failed call in words for the caller, and the code that the log of calls keeps. */
+/** A failed call: the text for the caller, and the code for the request log. */
 export interface Fault {
   readonly code: ErrorCode;
   readonly text: string;
-  /** The caller's arguments are at fault. */
+  /** Whether the caller's arguments are wrong. */
   readonly in_arguments: boolean;
 }
 
-/** Codes whose sentence is about the call itself. The sentences of all others may name hosts or settings. */
+/** Codes whose sentences are about the call. Sentences of other codes may name hosts or settings. */
 const SPOKEN: ReadonlySet<ErrorCode> = new Set([
   'invalid',
   'bad_request',
@@ -38,13 +38,13 @@ const UNSPOKEN: Partial<Readonly<Record<ErrorCode, string>>> = {
 const INTERNAL = 'The call failed because of an internal error. See the log of the host.';
 
 /**
- * Translates what a call threw; what the caller may not read goes to the log. @param signal of the call, whose end is the fault; null:
- * it was too late to end anything.
+ * Translates an error of a call. Details that the caller may not read go to the log. @param signal the call's signal: if it was
+ * aborted, its reason is the fault. Null: the change was committed, so the signal no longer matters.
  */
 export function toFault(error: unknown, signal: StopSignal | null, where: Readonly<Record<string, unknown>>, log: Log): Fault {
-  // The call's own end must not hide it.
-  const may_be_made = error instanceof AppError && error.reason === COMMIT_UNKNOWN;
-  if (!may_be_made && signal?.aborted === true && signal.reason instanceof AppError)
+  // An aborted call must not hide that the change may have been committed.
+  const outcome_unknown = error instanceof AppError && error.reason === COMMIT_UNKNOWN;
+  if (!outcome_unknown && signal?.aborted === true && signal.reason instanceof AppError)
     return { code: signal.reason.code, text: signal.reason.detail, in_arguments: false };
   if (!(error instanceof AppError)) {
     log.error('call_failed', { ...where, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
@@ -52,17 +52,20 @@ export function toFault(error: unknown, signal: StopSignal | null, where: Readon
   }
   if (SPOKEN.has(error.code)) return { code: error.code, text: sentence(error), in_arguments: error.errors.length > 0 };
   log.warning('call_failed', { ...where, code: error.code, detail: error.detail, ...(error.reason && { reason: error.reason }) });
-  return { code: error.code, text: may_be_made ? error.detail : (UNSPOKEN[error.code] ?? INTERNAL), in_arguments: false };
+  return { code: error.code, text: outcome_unknown ? error.detail : (UNSPOKEN[error.code] ?? INTERNAL), in_arguments: false };
 }
 
-/** Of what fails behind a commit, so that nobody makes the change again. Metrics take a call that is `invalid` for one that never ran. */
+/**
+ * The fault of a call that failed after its commit. It says that the change took effect, so that the caller does not repeat the
+ * call. The code is not `invalid`, with which the call would count as one that never ran.
+ */
 export const behindCommit = ({ code, text }: Fault): Fault => ({
   code: code === 'invalid' ? 'bad_request' : code,
   text: `${CHANGE_MADE} ${text}`,
   in_arguments: false,
 });
 
-/** The detail, and each fault of a field that it does not hold yet. */
+/** The detail, followed by the messages of fields that the detail does not contain. */
 function sentence({ detail, errors }: AppError): string {
   const further = errors.filter(({ message }) => !detail.includes(message)).map(({ field, message }) => `${field}: ${message}`);
   return [detail, ...further].join('\n');

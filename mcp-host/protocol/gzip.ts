@@ -1,18 +1,18 @@
 import { constants, crc32, deflateRaw } from 'node:zlib';
 
-/** A text that is compressed once, and answers of which it is the middle as gzip (RFC 1952). */
+/** A text that is compressed once, and used as the middle of gzip answers (RFC 1952). */
 export interface Packed {
-  /** @returns null until the text is compressed, which begins with the first call and holds nobody up. */
+  /** @returns null until the text is compressed. The first call starts the compression in the background. */
   wrap(before: string, after: string): Blob | null;
 }
 
 const MAGIC = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]);
-/** Longest block that is stored as it is (RFC 1951, section 3.2.4). */
+/** Longest uncompressed block (RFC 1951, section 3.2.4). */
 const STORED = 65_535;
 
 /**
- * What stands around the text are blocks of their own that are not compressed: nothing of a request is ever compressed
- * together with what it asks for, and an answer costs a checksum.
+ * The parts around the text are separate, uncompressed blocks: data from a request is never compressed together with the data
+ * that it requests, and an answer costs only a checksum.
  */
 export function createPacked(text: Buffer<ArrayBuffer>): Packed {
   let deflated: Buffer | null = null;
@@ -21,7 +21,7 @@ export function createPacked(text: Buffer<ArrayBuffer>): Packed {
     wrap(before, after) {
       if (!begun) {
         begun = true;
-        // Ends on the border of a byte and is not the last block.
+        // Z_SYNC_FLUSH ends on a byte boundary and does not mark the last block.
         deflateRaw(text, { finishFlush: constants.Z_SYNC_FLUSH }, (error, bytes) => {
           if (error === null) deflated = bytes;
         });

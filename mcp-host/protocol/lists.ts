@@ -1,7 +1,7 @@
 import { createPacked, type Packed } from './gzip.ts';
 
-/** The lists of the protocol and the member that their results carry. */
-export const LIST_MEMBER = {
+/** The lists of the protocol, and the member of their results. */
+const LIST_MEMBER = {
   'tools/list': 'tools',
   'resources/list': 'resources',
   'resources/templates/list': 'resourceTemplates',
@@ -10,18 +10,18 @@ export const LIST_MEMBER = {
 export type ListMethod = keyof typeof LIST_MEMBER;
 export const LIST_METHODS = Object.keys(LIST_MEMBER) as readonly ListMethod[];
 
-/** A list rendered once per snapshot, a page each. */
+/** A list, rendered once per snapshot into pages. */
 export interface RenderedList {
   readonly pages: readonly Page[];
-  /** Every item as text, to tell whether two snapshots list the same. */
+  /** Every item as text, to compare the lists of two snapshots. */
   readonly items: readonly string[];
-  /** The pages without their cursors: one that lists the same goes over into the next snapshot. */
+  /** The pages without cursors. The next snapshot reuses the ones with the same items. */
   readonly bodies: readonly Page[];
 }
 
-/** The members of a result that is the same for everybody, such as a page of a list. */
+/** The members of a result that is the same for all callers, such as a page of a list. */
 export interface Page {
-  /** The whole answer, when these texts stand around the members. */
+  /** The whole answer, with these texts around the members. */
   wrap(before: string, after: string): ResponseBody;
 }
 
@@ -30,24 +30,24 @@ export interface ResponseBody {
   /** Characters of it as text. */
   readonly size: number;
   plain(): Blob;
-  /** As gzip; null when it is not worth while, or not compressed yet. */
+  /** As gzip; null: too small, or not compressed yet. */
   packed(): Blob | null;
 }
 
-/** Items a page. Clients that read only the first page are common, so it is long. */
+/** Items per page. Many clients read only the first page, so it is long. */
 const PAGE = 1_000;
 /**
- * ResponseBody answers that are kept of a page: clients count their requests, so nearly all ask for a list under the same few ids. An
- * answer that is kept is sent without being copied or encoded again.
+ * Answers cached for a page: clients number their requests, so nearly all request a list with the same few ids. A cached answer
+ * is sent without copying or encoding it again.
  */
-const KEPT = 4;
-const LONGEST_KEPT = 2_000;
-/** From so many bytes on gzip saves round trips: what a new connection may send at once (RFC 6928). */
+const MOST_CACHED = 4;
+const LONGEST_CACHED = 2_000;
+/** From this size in bytes on, gzip saves round trips, because a new connection may send only this much at once (RFC 6928). */
 const PACKED_FROM = 14_000;
 
 /**
- * @param items each as text. @param snapshot_id names the snapshot in cursors, so that a deploy between two pages is seen as such.
- * @param before the same list of the snapshot before, whose pages stay where they list the same.
+ * @param items each as text. @param snapshot_id names the snapshot in cursors, so that a deploy between two pages is detected.
+ * @param before the same list of the previous snapshot: pages with the same items are reused.
  */
 export function renderList(
   method: ListMethod,
@@ -73,8 +73,8 @@ export function createPage(members: string): Page {
   let bytes: Buffer<ArrayBuffer> | undefined;
   let packer: Packed | undefined;
   const encoded = () => (bytes ??= Buffer.from(members));
-  const plain = keeping((before, after) => new Blob([before, encoded(), after]));
-  const packed = keeping((before, after) => (packer ??= createPacked(encoded())).wrap(before, after));
+  const plain = caching((before, after) => new Blob([before, encoded(), after]));
+  const packed = caching((before, after) => (packer ??= createPacked(encoded())).wrap(before, after));
   const worth = members.length >= PACKED_FROM;
   return {
     wrap: (before, after) => ({
@@ -85,26 +85,26 @@ export function createPage(members: string): Page {
   };
 }
 
-/** Keeps the last few of what it makes, but nothing for an id of any length. */
-function keeping<T extends Blob | null>(make: (before: string, after: string) => T): (before: string, after: string) => T {
-  const kept = new Map<string, T>();
+/** Caches the last few answers, except those with a very long id. */
+function caching<T extends Blob | null>(make: (before: string, after: string) => T): (before: string, after: string) => T {
+  const cache = new Map<string, T>();
   return (before, after) => {
-    if (before.length > LONGEST_KEPT) return make(before, after);
+    if (before.length > LONGEST_CACHED) return make(before, after);
     const key = `${before}${after}`;
-    const known = kept.get(key);
+    const known = cache.get(key);
     if (known !== undefined) return known;
-    const made = make(before, after);
-    if (made === null) return made;
-    const [oldest] = kept.size < KEPT ? [] : kept.keys();
-    if (oldest !== undefined) kept.delete(oldest);
-    kept.set(key, made);
-    return made;
+    const created = make(before, after);
+    if (created === null) return created;
+    const [oldest] = cache.size < MOST_CACHED ? [] : cache.keys();
+    if (oldest !== undefined) cache.delete(oldest);
+    cache.set(key, created);
+    return created;
   };
 }
 
 const toCursor = (snapshot_id: string, page: number): string => Buffer.from(`${snapshot_id}.${page}`).toString('base64url');
 
-/** The page that a cursor names, or null when it is not ours or from an earlier snapshot. Empty means the first page. */
+/** The page of a cursor; null when the cursor is unknown or from an earlier snapshot. An empty cursor means the first page. */
 export function pageAt({ pages }: RenderedList, cursor: string, snapshot_id: string): Page | null {
   if (cursor === '') return pages[0] ?? null;
   const page = pages.findIndex((_, n) => n > 0 && toCursor(snapshot_id, n) === cursor);

@@ -1,11 +1,27 @@
 import type { ErrorCode } from '#core/errors.ts';
 
-/** Revisions of the Model Context Protocol that the host speaks: the stateless one, and those with an initialize handshake. */
+/** Levels of the protocol, the least urgent first (RFC 5424). */
+export const MCP_LOG_LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'] as const;
+
+export type McpLogLevel = (typeof MCP_LOG_LEVELS)[number];
+
+export const isMcpLogLevel = (value: unknown): value is McpLogLevel => MCP_LOG_LEVELS.some((level) => level === value);
+
+/** Whether a message of this level is at least as urgent as `least`. */
+export const isUrgent = (level: McpLogLevel, least: McpLogLevel): boolean =>
+  MCP_LOG_LEVELS.indexOf(level) >= MCP_LOG_LEVELS.indexOf(least);
+
+/**
+ * Revisions of the Model Context Protocol that the host supports: the stateless one, and the ones with an initialize handshake.
+ */
 export const MODERN_VERSION = '2026-07-28';
+
 export const LEGACY_VERSIONS: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'];
-/** Those of them in which one body may hold several messages. */
+
+/** Revisions in which one body may contain several messages. */
 export const BATCH_VERSIONS: ReadonlySet<string> = new Set(['2025-03-26', '2024-11-05']);
-/** What a legacy request without the version header speaks (2025-06-18, Protocol Version Header). */
+
+/** The revision of a legacy request without the version header (2025-06-18, Protocol Version Header). */
 export const HEADERLESS_VERSION = '2025-03-26';
 
 export const META = {
@@ -34,10 +50,13 @@ export const RPC = {
 } as const;
 
 export type RpcId = string | number;
-/** Of a text that a caller chooses, and that is sent back with each message of its request. */
+
+/** Most characters of a text that a caller chooses and that is sent back with each message of its request. */
 export const ECHO_LENGTH = 1_000;
+
 export const isRpcId = (value: unknown): value is RpcId =>
   typeof value === 'string' ? value.length <= ECHO_LENGTH : Number.isSafeInteger(value);
+
 export type Members = Readonly<Record<string, unknown>>;
 
 export interface RpcMessage {
@@ -46,15 +65,15 @@ export interface RpcMessage {
   readonly params: Members;
 }
 
-/** A refusal on the level of the protocol. `http_status` is that of a single reply; inside a legacy exchange mostly 200. */
+/** An error of the protocol. `http_status` applies to a single reply; in a legacy exchange it is mostly 200. */
 export class RpcError extends Error {
   override readonly name = 'RpcError';
   readonly code: number;
   readonly http_status: number;
   readonly data: Members | undefined;
-  /** Scopes that the caller has to ask for first. */
+  /** Scopes that the caller has to request first. */
   readonly scopes: readonly string[];
-  /** How the request log calls it. */
+  /** The code in the request log. */
   readonly fault: ErrorCode;
 
   constructor(
@@ -71,14 +90,14 @@ export class RpcError extends Error {
   }
 }
 
-/** The client initialises anew (2025-11-25, Session Management). */
+/** Makes the client initialise again (2025-11-25, Session Management). */
 export const sessionNotFound = (message: string): RpcError =>
   new RpcError(RPC.session_not_found, message, { http_status: 404, fault: 'cancelled' });
 
 export const isMembers = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A request or notification out of parsed JSON; null for a response to a request of ours. */
+/** A request or notification from parsed JSON; null for a response to a request of the host. */
 export function toMessage(value: unknown): RpcMessage | null {
   if (!isMembers(value) || value['jsonrpc'] !== '2.0') throw invalidRequest('The body is not a JSON-RPC 2.0 message.');
   const { id, method } = value;
@@ -93,11 +112,14 @@ export function toMessage(value: unknown): RpcMessage | null {
 
 const invalidRequest = (message: string) => new RpcError(RPC.invalid_request, message, { http_status: 400 });
 
-/** What stands around the members of a result in a JSON-RPC response, without those of its beginning. */
+/** The beginning of a JSON-RPC response, before the members of its result. */
 export const resultHead = (id: RpcId): string =>
   `{"jsonrpc":"2.0","id":${typeof id === 'number' ? id : JSON.stringify(id)},"result":{`;
+
 export const RESULT_TAIL = '}}';
+
 /** A JSON-RPC response as text. */
 export const resultText = (id: RpcId, members: string): string => `${resultHead(id)}${members}${RESULT_TAIL}`;
+
 export const errorText = (id: RpcId | null, { code, message, data }: RpcError): string =>
   JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, ...(data && { data }) } });

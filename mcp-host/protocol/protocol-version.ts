@@ -1,7 +1,7 @@
 import { protocolVersionHeader } from '#core/edge/requests/mcp-request.ts';
 import { isMembers, LEGACY_VERSIONS, META, MODERN_VERSION, RPC, RpcError, type Members, type RpcMessage } from './messages.ts';
 
-/** Which protocol a message speaks: the stateless revision, or one with sessions and its version, when a header names it. */
+/** The protocol of a message: the stateless revision, or one with sessions, with its version if a header names it. */
 export type ProtocolVersion =
   | { readonly modern: true; readonly client: string }
   | { readonly modern: false; readonly version: string | null };
@@ -53,7 +53,7 @@ function checkEnvelope(meta: Members): void {
   throw new RpcError(RPC.invalid_params, `_meta lacks, or has in a wrong form: ${faults.join(', ')}.`, { http_status: 400 });
 }
 
-/** What `Mcp-Name` says for a message, in plain text; null when it has none. */
+/** The value of `Mcp-Name` for a message, in plain text; null when it has none. */
 export function decodedName(method: string, params: Members): string | null {
   const member = Object.hasOwn(NAMED_BY, method) ? NAMED_BY[method] : undefined;
   const value = member === undefined ? undefined : params[member];
@@ -84,7 +84,7 @@ const unsupported = (requested: string) =>
     data: { supported: [MODERN_VERSION], requested: requested.slice(0, 64) },
   });
 
-/** Name and version of a client as it gives them, for the log of calls. */
+/** Name and version that a client states, for the request log. */
 export function clientName(info: unknown): string {
   if (!isMembers(info) || typeof info['name'] !== 'string') return '';
   const version = typeof info['version'] === 'string' ? `/${info['version']}` : '';

@@ -11,10 +11,10 @@ const JSON_OK = { status: 200, headers: new Headers(JSON_HEADERS) };
 
 export const accepted = (): Response => new Response(null, { status: 202 });
 
-/** Of a refusal that ends soon. */
+/** Headers of a refusal that is expected to end soon. */
 export const RETRY = { 'retry-after': '5' };
 
-/** A sentence in place of an answer. @param id of the message, where it was read. */
+/** Refuses a request with a sentence. @param id of the message, if it was read. */
 export const refuse = (
   status: number,
   message: string,
@@ -51,13 +51,13 @@ export function toRpcError(error: unknown, log: Log, request_id: string | undefi
   return new RpcError(RPC.internal, 'The server failed. See its log.', { http_status: 500 });
 }
 
-/** The id of a request, to answer it when nothing else of it was read. */
+/** The id of a request whose other members cannot be read. */
 export function idOf(body: unknown): RpcId | null {
   const id = typeof body === 'object' && body !== null && 'id' in body ? body.id : null;
   return isRpcId(id) || typeof id === 'number' ? id : null;
 }
 
-/** Events in one piece are no stream: their connection may idle out like any other. */
+/** Sends all events at once. The response is not a stream, so its connection may idle out like any other. */
 export function eventResponse(events: string, headers = new Headers()): Response {
   headers.set('content-type', 'text/event-stream');
   headers.delete('content-length');

@@ -2,13 +2,13 @@ import { createHmac } from 'node:crypto';
 import type { CanaryEvent } from '#core/contract/deploy/control.ts';
 import type { CallSide, Registry } from './registry.ts';
 
-/** Two configurations that are served at one address, each to its callers. */
+/** Two configurations that are served at one address to different callers. */
 export interface Canary {
   readonly id: string;
-  /** What callers of the canary are served. */
+  /** The registry for callers of the canary. */
   readonly registry: Registry;
   readonly live: CallSide;
-  /** Whether a caller is one of the canary: the same answer on every host, from the start of the canary to its end. */
+  /** Whether a caller gets the canary: the same answer on every host, from the start of the canary to its end. */
   isChosen(key: string): boolean;
 }
 
@@ -24,5 +24,5 @@ export function createCanary({ id, percent, seed }: Omit<CanaryEvent, 'candidate
   };
 }
 
-/** What a caller is served. */
+/** The registry for a caller. */
 export const chosen = (live: Registry, canary: Canary, key: string): Registry => (canary.isChosen(key) ? canary.registry : live);

@@ -1,24 +1,23 @@
-import { type ListKind, type Registry, type ResourceEntry, LIST_KINDS } from './registry.ts';
-import { createTouch, type Viewer, type Views } from './views.ts';
-import { findResource } from './find-resource.ts';
+import { findResource, LIST_KINDS, type ListKind, type Registry, type ResourceEntry } from './registry.ts';
+import { createAffectsView, type Viewer, type Views } from './views.ts';
 import { skillAt } from './skill.ts';
 import { type ListMethod, sameList } from '#mcp-host/protocol/lists.ts';
 
 export type IsUpdated = (uri: string) => boolean;
 
-/** What changed for one viewer. */
+/** The changes for one viewer. */
 export interface Changes {
   readonly kinds: readonly ListKind[];
-  /** Tells of a URI whether what is behind it has changed. */
+  /** Whether the resource at a URI has changed. */
   readonly is_updated: IsUpdated;
 }
 
 export const NO_CHANGES: Changes = { kinds: [], is_updated: () => false };
 
-/** What a swap changes for each viewer; those who see the same are looked at once. */
+/** The changes of a swap for each viewer; they are computed once for viewers who see the same. */
 export function createChanges(views: Views, before: Registry | null, after: Registry): (viewer: Viewer) => Changes {
   const known = new Map<string, Changes>();
-  const isTouched = before === null ? () => true : createTouch(before, after);
+  const isTouched = before === null ? () => true : createAffectsView(before, after);
   return (viewer) => {
     const key = `${viewer.endpoint.path} ${viewer.rights.key}`;
     const found =
@@ -29,14 +28,14 @@ export function createChanges(views: Views, before: Registry | null, after: Regi
   };
 }
 
-/** What is different for somebody who saw one registry and sees another now; a missing one has nothing. */
+/** The changes between two registries; a missing one has no definitions. */
 export const changesBetween = (before: Registry | null, after: Registry | null): Changes => ({
   kinds: changedLists(before, after),
   is_updated: createUpdates(before, after),
 });
 
-/** Tells of a URI whether what is behind it is defined differently in two registries; a missing one has no resources. */
-export function createUpdates(before: Registry | null, after: Registry | null): (uri: string) => boolean {
+/** Whether the resource at a URI is defined differently in two registries; a missing one has no resources. */
+function createUpdates(before: Registry | null, after: Registry | null): (uri: string) => boolean {
   const known = new Map<string, boolean>();
   const vars_differ = !isSame(before?.vars, after?.vars);
   const behind = (registry: Registry | null, uri: string) => (registry && findResource(registry, uri)?.resource) ?? null;
@@ -59,7 +58,7 @@ const skillText = (registry: Registry | null, uri: string): string | undefined =
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
 /** The kinds whose lists differ between two registries; a missing one has empty lists. */
-export function changedLists(before: Registry | null, after: Registry | null): ListKind[] {
+function changedLists(before: Registry | null, after: Registry | null): ListKind[] {
   const same = (method: ListMethod) => {
     const [a, b] = [before?.lists[method], after?.lists[method]];
     return a !== undefined && b !== undefined ? sameList(a, b) : (a ?? b)?.items.length === 0 || a === b;

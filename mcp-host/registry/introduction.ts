@@ -1,20 +1,20 @@
 import { beginning } from '#core/lib/text/shorten.ts';
 import type { Registry } from './registry.ts';
 
-/** Clients cut what is longer. */
+/** Clients cut longer instructions. */
 const LONGEST = 2_048;
-/** Characters of the names in it; the rest is for the sentences around them. */
+/** Most characters of names; the rest is for the sentences around them. */
 const NAMES = 400;
 
 const texts = new WeakMap<Registry, string | null>();
 
-/** What a model is told when it connects and nobody wrote it: what there is to look up, and how results end. Null: there is nothing. */
+/** The default instructions for a model: the available data, and how results end. Null: there are no definitions. */
 export function introductionOf(registry: Registry): string | null {
   const known = texts.get(registry);
   if (known !== undefined) return known;
-  const made = introduce(registry);
-  texts.set(registry, made);
-  return made;
+  const text = introduce(registry);
+  texts.set(registry, text);
+  return text;
 }
 
 function introduce({ server, tools, resources, templates, prompts }: Registry): string | null {
@@ -38,11 +38,11 @@ interface Named {
   readonly name: string;
   readonly listing: Readonly<Record<string, unknown>>;
 }
-/** Its title, or its name as words. */
+/** The title, or the name with spaces between its words. */
 const topicOf = ({ name, listing }: Named): string =>
   typeof listing['title'] === 'string' ? listing['title'] : name.replaceAll(/[_-]+/g, ' ');
 
-/** As many as there is room for, and how many more there are. */
+/** As many names as there is room for, and the number of the others. */
 function listOf(names: readonly string[], room: number): string {
   const all = [...new Set(names)];
   let length = 0;

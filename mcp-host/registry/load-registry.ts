@@ -23,15 +23,15 @@ import { toolItem } from './tool-item.ts';
 
 const SLICE = 200;
 
-/** A snapshot to load. `textOf` answers the canonical text of a hash; it is not asked for leaves that the registry before has. */
+/** A snapshot to load. `textOf` returns the canonical text of a hash; it is not called for leaves of the previous registry. */
 export interface Loadable extends Omit<Snapshot, 'content'> {
   readonly leaves: readonly Leaf[];
   readonly textOf: (hash: string) => string | undefined;
 }
 
 /**
- * Builds a registry beside the running one, in slices that let other work through; what did not change is taken from `before`.
- * Throws when the snapshot is not whole.
+ * Builds a registry beside the running one, in slices that let other work run; unchanged definitions are reused from `before`.
+ * Throws when the snapshot is incomplete.
  * @param view_uri address of the page that draws results; the same for every registry of a host.
  */
 export async function loadRegistry(
@@ -52,12 +52,15 @@ export async function loadRegistry(
     if (text === undefined) throw new AppError('cannot_deploy', `The snapshot lacks the text of the ${kind} ${name}.`);
     return JSON.parse(text) as never;
   };
-  /** The same leaf with the same connection is what it was. What came anew is another leaf: its secrets may be sealed with another key. */
+  /**
+   * Reuses the entry of the same leaf object. A leaf that the server sent again is another object, because its secrets may be
+   * sealed with another key.
+   */
   const reused = (leaf: Leaf): Loaded | undefined => {
-    const kept = before?.loaded.get(leaf);
-    if (kept === undefined) return undefined;
-    const { made } = kept;
-    return 'connection' in made && by_id.get(made.connection.id) !== made.connection ? rebound(kept, connectionOf) : kept;
+    const known = before?.loaded.get(leaf);
+    if (known === undefined) return undefined;
+    const { made: entry } = known;
+    return 'connection' in entry && by_id.get(entry.connection.id) !== entry.connection ? rebound(known, connectionOf) : known;
   };
   let slice = 0;
   for (const leaf of leaves) {
@@ -71,12 +74,12 @@ export async function loadRegistry(
   }
   const snapshot_id = `${version}-${checksum.slice(-8)}`;
   const registry = assemble({ snapshot_version: version, checksum, loaded, snapshot_id, since: now, side: null }, before);
-  // Whoever asks first does not wait for them.
+  // Renders the lists now, so that the first request does not wait for them.
   for (const method of LIST_METHODS) void registry.lists[method];
   return registry;
 }
 
-/** `loadRegistry` with what is the same for every registry of a host. */
+/** `loadRegistry` with the arguments that are the same for every registry of a host. */
 export type LoadRegistry = (snapshot: Loadable, before: Registry | null) => Promise<Registry>;
 
 type Head = Pick<Registry, 'snapshot_version' | 'checksum' | 'loaded' | 'snapshot_id' | 'since' | 'side'>;
@@ -84,8 +87,8 @@ type Head = Pick<Registry, 'snapshot_version' | 'checksum' | 'loaded' | 'snapsho
 const EVERYTHING: Presentation = { path: '', is_same_for_all: true };
 
 /**
- * A registry of what was loaded. Its lists are rendered when they are first read.
- * @param before what served the same callers before.
+ * Creates a registry from loaded leaves. Its lists are rendered when they are first read.
+ * @param before the previous registry for the same callers.
  */
 export function assemble(head: Head, before: Registry | null, part: Presentation = EVERYTHING): Registry {
   const { shown = null } = part;
@@ -131,7 +134,7 @@ function byName<E extends { readonly entity: { readonly name: string } }>(entrie
   return found;
 }
 
-/** A toolset that is served by itself has its own instructions, and says nothing of the rest. */
+/** The skill of a toolset with a separate address has the toolset's instructions, and mentions no other definitions. */
 function skillSource({ server_name, skill }: FrozenServer, shown: FrozenToolset | null): SkillSource | null {
   if (skill === undefined) return null;
   if (shown === null) return { name: skillName(server_name), title: server_name, text: skill };
@@ -147,7 +150,7 @@ function lazyLists(
   before: Registry | null,
 ): Registry['lists'] {
   const rendered: Partial<Record<ListMethod, RenderedList>> = {};
-  // Kept no longer than until the last list is rendered.
+  // Set to null after the last list is rendered, to free the previous registry.
   let last = before;
   const render = (method: ListMethod): RenderedList => {
     const known = rendered[method];
@@ -179,8 +182,8 @@ type ConnectionOf = (query: FrozenQuery & { readonly name: string }) => FrozenCo
 const itemOf = ({ listing }: { readonly listing: object }): string => JSON.stringify(listing);
 
 const LOADERS: Readonly<Record<LeafKind, (frozen: never, connectionOf: ConnectionOf, view_uri: string | null) => Loaded>> = {
-  server: (made: FrozenServer) => ({ made, item: '' }),
-  connection: (made: FrozenConnection) => ({ made, item: '' }),
+  server: (server: FrozenServer) => ({ made: server, item: '' }),
+  connection: (connection: FrozenConnection) => ({ made: connection, item: '' }),
   tool: (entity: FrozenTool, connectionOf, view_uri) => ({
     made: { entity, connection: connectionOf(entity), plan: planQuery(entity, dialectNamed(entity.statement.dialect)) },
     item: JSON.stringify(toolItem(entity, view_uri)),
@@ -195,11 +198,11 @@ const LOADERS: Readonly<Record<LeafKind, (frozen: never, connectionOf: Connectio
     item: itemOf(entity),
   }),
   prompt: (entity: FrozenPrompt) => ({ made: compilePrompt(entity), item: itemOf(entity) }),
-  toolset: (made: FrozenToolset) => ({ made, item: '' }),
+  toolset: (toolset: FrozenToolset) => ({ made: toolset, item: '' }),
 };
 
-/** The same definition on a connection that is another now. */
-function rebound(kept: Loaded, connectionOf: ConnectionOf): Loaded {
-  const entry = kept.made as ToolEntry | ResourceEntry;
-  return { ...kept, made: { ...entry, connection: connectionOf(entry.entity) } };
+/** Returns the same definition with a new connection. */
+function rebound(loaded: Loaded, connectionOf: ConnectionOf): Loaded {
+  const entry = loaded.made as ToolEntry | ResourceEntry;
+  return { ...loaded, made: { ...entry, connection: connectionOf(entry.entity) } };
 }

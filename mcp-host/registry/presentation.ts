@@ -6,7 +6,7 @@ import { introductionOf } from './introduction.ts';
 import { APP_MIME_TYPE, APPS } from '#mcp-host/protocol/client-capabilities.ts';
 import { SKILLS } from './skill.ts';
 
-/** The server's picture in client lists: the sluice gate of the web interface, 48 by 48 pixels. */
+/** The server's icon in client lists: the sluice gate of the web interface, 48 by 48 pixels. */
 const PNG =
   'iVBORw0KGgoAAAANSUhEUgAAADAAAAAwCAMAAABg3Am1AAAAaVBMVEUYMEjY8PBgwNjYwGBgkJAAAABIYEgYMEgYSEgYMEgYMEh4eEgYSGCQqM' +
   'BIeHhIkKhIqMAAMEgweJBIqKgwYHjA2PAYYGCQ2NjA8PCo2PBgwMAwSEgweHhgqKgwkJB42NgYMEhgkKhgqMBDFNpKAAAAI3RSTlP//////wD/' +
@@ -16,19 +16,19 @@ const PNG =
   'G2lJWqzAqOFx9tKrtSBDtoyT9cKi7FfMAO2qNKKqJkFZjjNN84j/Yv0fTDOPm456kFJblkpRXF9jdlN72wp7cOujmJyJwGzcnyEvF9+yNc//MJ' +
   'OCcRBUd3GQ8AAAAASUVORK5CYII=';
 
-export const ICON = { src: `data:image/png;base64,${PNG}`, mimeType: 'image/png', sizes: ['48x48'] };
+const ICON = { src: `data:image/png;base64,${PNG}`, mimeType: 'image/png', sizes: ['48x48'] };
 
-/** A part of what is deployed, as it presents itself. */
+/** How a part of the deployed definitions presents itself to clients. */
 export interface Presentation {
-  /** What stands after `/mcp` in its address. */
+  /** The part of its address after `/mcp`. */
   readonly path: string;
-  /** Whoever comes to the address sees the same. */
+  /** Whether all callers of the address see the same. */
   readonly is_same_for_all: boolean;
-  /** The toolset that it serves by itself; absent: it is none. */
+  /** The only toolset at the address; absent: it is not the address of a toolset. */
   readonly shown?: FrozenToolset;
 }
 
-/** The same definitions at an address of their own. */
+/** The same definitions, presented at a separate address. */
 export const presented = (registry: Registry, part: Presentation): Registry => ({
   ...registry,
   pieces: renderPieces(registry.server, registry.snapshot_version, part),
@@ -39,7 +39,7 @@ export function renderPieces(
   version: number,
   { path, is_same_for_all, shown }: Presentation,
 ): RenderedParts {
-  // Clients keep lists by the name of the server: each address has its own.
+  // Clients cache lists by server name, so each address has a different name.
   const identity = { name: `${server_name}${path}`, version: PRODUCT_VERSION };
   const server_info = JSON.stringify(identity);
   const snapshot = `"${META.snapshot}":${version}`;
@@ -54,7 +54,7 @@ export function renderPieces(
   };
 }
 
-/** Methods whose results say how long they hold (2026-07-28, Caching). What a resource reads changes with its database. */
+/** Methods whose results have a cache lifetime (2026-07-28, Caching). False: the content of resources may change at any time. */
 const HOLDS: Readonly<Record<string, boolean>> = {
   'tools/list': true,
   'resources/list': true,
@@ -66,15 +66,15 @@ const HOLDS: Readonly<Record<string, boolean>> = {
   'resources/read': false,
 };
 
-/** Changes seldom come alone: lists that just changed are not to be kept, later for a tenth of the time they have stood. */
+/** Deploys often follow each other closely: for this time after one, lists are not cacheable; later, for a tenth of their age. */
 const SETTLING_MS = 10_000;
 
 const LONGEST_MS = 60_000;
 
-/** The time is told in steps, so that a list is answered with the same bytes for a while. */
+/** Lifetimes are rounded down to this step, so that a list is answered with the same bytes for a while. */
 const STEP_MS = 1_000;
 
-/** The members that say how long a result holds, with a comma before them; empty for results that are not to be kept. */
+/** The members with the cache lifetime of a result, with a comma before them; empty for methods without one. */
 export function lifetime(method: string, { pieces, side, since }: Registry, now: number): string {
   const holds = HOLDS[method];
   if (holds === undefined) return '';
@@ -85,7 +85,7 @@ export function lifetime(method: string, { pieces, side, since }: Registry, now:
   return `,"ttlMs":${ttl},"cacheScope":"${scope}"`;
 }
 
-/** The members of the results that open a conversation. */
+/** The members of the results of `server/discover` and `initialize`. */
 export const discoverResult = (registry: Registry, now: number, has_views: boolean): string =>
   `"resultType":"complete","_meta":{"${META.server}":${registry.pieces.server_card},${registry.pieces.snapshot}}${lifetime('server/discover', registry, now)},"supportedVersions":["${MODERN_VERSION}"],"capabilities":${capabilitiesOf(registry, has_views)}${instructionsOf(registry)}`;
 

@@ -1,6 +1,7 @@
+import { matchUri, normalUri, typedValues, type UriTemplate } from '#core/lib/uri-template.ts';
+import type { Members } from '#mcp-host/protocol/messages.ts';
 import type { FrozenConnection, FrozenTool, FrozenResource, FrozenServer, FrozenToolset } from '#snapshots/format/format.ts';
 import type { QueryPlan } from '#core/query/query.ts';
-import type { UriTemplate } from '#core/lib/uri-template.ts';
 import type { Leaf } from '#snapshots/format/tree.ts';
 import type { Json } from '#core/lib/sql/result.ts';
 import type { PromptPlan } from './prompt-plan.ts';
@@ -8,16 +9,16 @@ import type { ListMethod, RenderedList } from '#mcp-host/protocol/lists.ts';
 
 /** Result members that depend on the snapshot alone, rendered once. */
 export interface RenderedParts {
-  /** Name and version of the product, and the same with what clients show. */
+  /** Name and version of the product. `server_card` adds the title and icon that clients show. */
   readonly server_info: string;
   readonly server_card: string;
   /** The member of `_meta` that names the snapshot. */
   readonly snapshot: string;
   /** First members of every 2026-07-28 result. */
   readonly modern: string;
-  /** The same of one that asks for something first. */
+  /** First members of a result that requests input first. */
   readonly input_required: string;
-  /** Results that hold for a while may be kept for other callers of the address. */
+  /** Cacheable results may be cached for all callers of the address. */
   readonly is_public: boolean;
 }
 
@@ -34,8 +35,8 @@ export interface ResourceEntry extends Bound<FrozenResource> {
 }
 
 /**
- * What one snapshot serves, immutable: a swap replaces it as a whole, a call keeps the one it began with. What a caller may see of it
- * is such a registry too (`views.ts`): what is not in it does not exist for the caller.
+ * The definitions of one snapshot, immutable: a swap replaces the whole registry, and a call uses the one that it began with. A
+ * caller's view is a registry too (`views.ts`): definitions that are not in it do not exist for the caller.
  */
 export interface Registry {
   readonly snapshot_version: number;
@@ -44,26 +45,26 @@ export interface Registry {
   readonly connections: readonly FrozenConnection[];
   readonly vars: Readonly<Record<string, Json>>;
   readonly tools: ReadonlyMap<string, ToolEntry>;
-  /** By URI in normal form; those without variables. */
+  /** Resources without variables, by URI in normal form. */
   readonly resources: ReadonlyMap<string, ResourceEntry>;
-  /** The most literal text first, so that the narrower of two templates is tried first. */
+  /** Templates with more literal text come first, so that the narrower of two matches. */
   readonly templates: readonly ResourceEntry[];
   readonly prompts: ReadonlyMap<string, PromptPlan>;
-  /** Every deployed toolset, also those of others: nothing that callers read is made of them. */
+  /** Every deployed toolset, even ones that this caller may not see; callers never read this list. */
   readonly toolsets: ReadonlyMap<string, FrozenToolset>;
-  /** What an administrator has models told when they connect; null: a text made from the definitions. */
+  /** The administrator's instructions for models; null: a text is generated from the definitions. */
   readonly instructions: string | null;
   /** Null: no skill is offered. */
   readonly skill: SkillSource | null;
   readonly lists: Readonly<Record<ListMethod, RenderedList>>;
-  /** Names this snapshot, and what is seen of it, in cursors. */
+  /** Names the snapshot and the view in cursors. */
   readonly snapshot_id: string;
   readonly pieces: RenderedParts;
-  /** When it began to serve, in milliseconds since 1970. */
+  /** When the registry was first served, in milliseconds since 1970. */
   readonly since: number;
-  /** While a canary runs, the side that calls with it are on; they are counted there. */
+  /** While a canary runs, the side on which its calls are counted. */
   readonly side: CallSide | null;
-  /** What was made of each leaf: a tree that follows from another has the same leaves, but for those that changed. */
+  /** The loaded entry of each leaf. The next tree has the same leaf objects, except for changed ones. */
   readonly loaded: ReadonlyMap<Leaf, Loaded>;
 }
 
@@ -73,7 +74,7 @@ export interface CallSide {
   readonly side: 'live' | 'canary';
 }
 
-/** What was made of one leaf, with the item that lists it. */
+/** The loaded entry of one leaf, with its item in the lists. */
 export interface Loaded {
   readonly made: FrozenServer | FrozenConnection | ToolEntry | ResourceEntry | PromptPlan | FrozenToolset;
   readonly item: string;
@@ -83,15 +84,15 @@ export type ListKind = 'tools' | 'resources' | 'prompts';
 
 export const LIST_KINDS: readonly ListKind[] = ['tools', 'resources', 'prompts'];
 
-/** Whose it is: the server, or a toolset that is served by itself. */
+/** The source of a skill: the server, or a separately served toolset. */
 export interface SkillSource {
   readonly name: string;
   readonly title: string;
-  /** What the administrator wrote. */
+  /** The administrator's text. */
   readonly text: string;
 }
 
-/** The list of the toolsets that are served, made once for each registry. */
+/** Returns the toolsets of the served registry; the same array until the registry changes. */
 export function toolsetsOf(held: () => Registry | null): () => readonly FrozenToolset[] {
   let of: Registry | null = null;
   let list: readonly FrozenToolset[] = [];
@@ -101,4 +102,18 @@ export function toolsetsOf(held: () => Registry | null): () => readonly FrozenTo
     of = registry;
     return list;
   };
+}
+
+export function findResource(
+  { resources, templates }: Registry,
+  uri: string,
+): { resource: ResourceEntry; values: Members } | null {
+  const address = normalUri(uri);
+  const resource = resources.get(address);
+  if (resource !== undefined) return { resource, values: {} };
+  for (const candidate of templates) {
+    const values = matchUri(candidate.template, address);
+    if (values !== null) return { resource: candidate, values: typedValues(values, candidate.entity.parameters) };
+  }
+  return null;
 }

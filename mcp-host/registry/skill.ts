@@ -4,47 +4,47 @@ import { introductionOf } from './introduction.ts';
 import { createHash } from 'node:crypto';
 import type { FrozenTool } from '#snapshots/format/format.ts';
 
-/** How to work with what is served, for clients that read skills (SEP-2640): one text, made of what the caller sees. */
+/** The extension for skills (SEP-2640): one text on how to work with the definitions that the caller sees. */
 export const SKILLS = 'io.modelcontextprotocol/skills';
 
 const SCHEME = 'skill://';
 
 const MIME_TYPE = 'text/markdown';
 
-/** Of the Agent Skills format. */
+/** Limit of the Agent Skills format, in characters. */
 const LONGEST_DESCRIPTION = 1_024;
 
-/** Definitions of a kind that are named; lists have them all. */
+/** Most definitions of a kind in the text; the lists contain all of them. */
 const NAMED = 300;
 
-/** Characters of what is said of each. */
+/** Longest description of a definition, in characters. */
 const LONGEST_LINE = 300;
 
 export interface Skill {
   readonly uri: string;
   readonly text: string;
-  /** What `skills/list` and `skills/get` say of it. */
+  /** The entry in `skills/list` and `skills/get`. */
   readonly entry: Readonly<Record<string, unknown>>;
 }
 
-const made = new WeakMap<Registry, Skill | null>();
+const skills = new WeakMap<Registry, Skill | null>();
 
-/** Null: the administrator wrote none, so the extension is not offered. */
+/** The skill of a registry; null: the administrator wrote none, so the extension is not offered. */
 export function skillOf(registry: Registry): Skill | null {
-  const known = made.get(registry);
+  const known = skills.get(registry);
   if (known !== undefined) return known;
   const skill = registry.skill === null ? null : makeSkill(registry, registry.skill);
-  made.set(registry, skill);
+  skills.set(registry, skill);
   return skill;
 }
 
-/** What is to be read at an address, if that is the skill's. */
+/** The skill at a URI; null: the URI is not that of the skill. */
 export const skillAt = (registry: Registry, uri: string): Skill | null => {
   const skill = uri.startsWith(SCHEME) ? skillOf(registry) : null;
   return skill?.uri === uri ? skill : null;
 };
 
-/** Lower case letters and digits with hyphens between them, as the format asks of a name. */
+/** Lower case letters and digits with hyphens between them, as the format requires. */
 export const skillName = (...parts: readonly string[]): string =>
   parts
     .join('-')
@@ -57,14 +57,14 @@ export const skillName = (...parts: readonly string[]): string =>
 
 const uriOf = ({ name }: SkillSource): string => `${SCHEME}${name}/SKILL.md`;
 
-/** As `resources/list` shows it. */
+/** The item in `resources/list`. */
 export const skillItem = (registry: Registry, skill: SkillSource): string =>
   JSON.stringify({ uri: uriOf(skill), name: skill.name, description: descriptionOf(registry), mimeType: MIME_TYPE });
 
 const descriptionOf = (registry: Registry): string =>
   beginning(registry.instructions ?? introductionOf(registry) ?? 'Data from databases.', LONGEST_DESCRIPTION);
 
-/** The members of the result that reads it. */
+/** The members of the `resources/read` result. */
 export const skillContents = ({ uri, text }: Skill): string =>
   `"contents":[${JSON.stringify({ uri, mimeType: MIME_TYPE, text })}]`;
 
@@ -119,6 +119,6 @@ const toolLine = ({ name, mode, listing }: FrozenTool): string =>
   `${lineOf(name, listing)}${mode === 'write' ? ' Changes data.' : ''}`;
 
 function lineOf(name: string, { title, description }: Readonly<Record<string, unknown>>): string {
-  const said = [description, title].find((text) => typeof text === 'string');
-  return said === undefined ? `\`${name}\`` : `\`${name}\`: ${firstSentence(said, LONGEST_LINE)}`;
+  const about = [description, title].find((text) => typeof text === 'string');
+  return about === undefined ? `\`${name}\`` : `\`${name}\`: ${firstSentence(about, LONGEST_LINE)}`;
 }

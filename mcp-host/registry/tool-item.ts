@@ -1,20 +1,20 @@
 import type { FrozenTool } from '#snapshots/format/format.ts';
 import { listingInOrder } from '#core/query/arguments.ts';
 
-/** The argument that brings the token of a two-step call back. */
+/** The argument that carries the token of a two-step call. */
 export const TOKEN = 'confirm_token';
 
-/** Claude Code cuts a longer text unless the tool says that it may be, and never takes more than the second number. */
+/** Claude Code cuts longer results unless the tool declares a higher limit, which may be at most the second number. */
 const USUAL_CHARACTERS = 50_000;
 
 const MOST_CHARACTERS = 500_000;
 
-/** Of the `_meta` of a tool and of its results: what the tool says of its view. */
+/** The member of `_meta` with the view settings of a tool, in its item and in its results. */
 export const VIEW_META = 'sluice/view';
 
 const STRUCTURED: readonly string[] = ['rows', 'row', 'column', 'value'];
 
-/** Whether the page draws what a tool returns. What a template makes may be text, so its tool has to say so. */
+/** Whether the page draws the results of a tool. A template may produce text, so a tool with one has to set `view`. */
 export const isDrawn = ({ return_type, view, two_step, transform_template }: FrozenTool): boolean =>
   view?.kind !== 'none' &&
   STRUCTURED.includes(return_type) &&
@@ -49,7 +49,7 @@ const TOKEN_SCHEMA = {
     'Only to carry out what an earlier call of this tool described: the token from its answer, with the same arguments.',
 };
 
-/** Its first answer is no result, so no schema of results holds. */
+/** The first answer of a two-step tool is not a result, so the output schema is removed. */
 function twoStep({ outputSchema: _, ...listing }: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const { inputSchema: input } = listing;
   if (typeof input !== 'object' || input === null || !('properties' in input)) return listing;

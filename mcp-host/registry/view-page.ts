@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 /** The page that draws results in clients with MCP Apps, the same for all tools. */
 export interface ViewPage {
-  /** Names the content: clients keep a page by its address. */
+  /** Contains a hash of the content, because clients cache a page by its URI. */
   readonly uri: string;
   readonly html: string;
 }
@@ -18,7 +18,7 @@ export function toViewPage(html: string): ViewPage {
   return { uri: `${PREFIX}${hash}${SUFFIX}`, html };
 }
 
-/** Also of earlier releases: a client that still has the old address gets the page of today. */
+/** Matches any hash: a client with an old URI gets the current page. */
 export const isViewUri = (uri: string): boolean => VIEW_URI.test(uri);
 
 const VIEW_URI = /^ui:\/\/sluice\/view-[\w-]{1,64}\.html$/;

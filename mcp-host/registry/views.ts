@@ -9,34 +9,36 @@ import { assemble } from './load-registry.ts';
 import type { Loaded, Registry, ResourceEntry, ToolEntry } from './registry.ts';
 import { type Presentation, presented } from './presentation.ts';
 
-/** Whose view it is: what a caller may see, and the address that it came to. */
+/** The caller's rights and the endpoint, on which a view depends. */
 export interface Viewer {
-  /** As they are now. */
+  /** The current rights. */
   rights: Rights;
   readonly endpoint: Endpoint;
-  /** Decides the side of a canary: the credential, else the session, else the address. Absent: nothing of it depends on one. */
+  /** Decides the side of a canary: the credential, else the session, else the address. Absent: the side does not matter. */
   readonly key?: string;
 }
 
 /**
- * What callers see of a registry, as registries of their own: what is hidden is not in them, so no method can tell it from what
- * was never there. Made once for equal rights at one endpoint.
+ * The views that callers have of a registry. A view is a registry without the hidden definitions, so to every method these do not
+ * exist. Callers with equal rights at one endpoint share a view.
  */
 export interface Views {
-  /** Null: for this caller there is nothing at this endpoint, whether or not there is for others. */
+  /** The view of a caller; null: the endpoint has nothing for this caller, even if it has something for others. */
   of(registry: Registry, viewer: Viewer): Registry | null;
 }
 
-/** Definitions in all views that are kept, whose lists take some 500 bytes each; those not used for longest go. */
+/**
+ * Most definitions in all cached views; each takes some 500 bytes in lists. Beyond that, the longest unused views are dropped.
+ */
 const CAPACITY = 200_000;
-/** What a view takes beside its definitions. */
-const OWN_SIZE = 50;
+/** Size of a view without its definitions, in definitions. */
+const BASE_SIZE = 50;
 
 export function createViews(capacity = CAPACITY): Views {
   const of_registry = new WeakMap<Registry, (viewer: Viewer) => Registry | null>();
   return {
     of(registry, viewer) {
-      // Nearly everybody: nothing is looked up.
+      // Nearly all callers need no lookup.
       if (viewer.rights.toolsets === null && viewer.endpoint.path === '') return registry;
       let views = of_registry.get(registry);
       if (views === undefined) of_registry.set(registry, (views = createViewsOf(registry, capacity)));
@@ -46,8 +48,8 @@ export function createViews(capacity = CAPACITY): Views {
 }
 
 function createViewsOf(registry: Registry, capacity: number): (viewer: Viewer) => Registry | null {
-  /** In order of last use. */
-  const kept = new Map<string, Registry>();
+  /** In order of last use, oldest first. */
+  const entries_by_key = new Map<string, Registry>();
   let size = 0;
   const rules = new Map<FrozenToolset, Holds>();
   const tags = new WeakMap<Registry, ReadonlySet<string>>();
@@ -58,18 +60,18 @@ function createViewsOf(registry: Registry, capacity: number): (viewer: Viewer) =
     return known;
   };
   const remember = (key: string, make: () => Registry): Registry => {
-    const known = kept.get(key);
+    const known = entries_by_key.get(key);
     if (known !== undefined) {
-      kept.delete(key);
-      kept.set(key, known);
+      entries_by_key.delete(key);
+      entries_by_key.set(key, known);
       return known;
     }
     const view = make();
-    kept.set(key, view);
+    entries_by_key.set(key, view);
     size += sizeOf(view);
-    for (const [oldest, old] of kept) {
+    for (const [oldest, old] of entries_by_key) {
       if (size <= capacity || old === view) break;
-      kept.delete(oldest);
+      entries_by_key.delete(oldest);
       size -= sizeOf(old);
     }
     return view;
@@ -81,11 +83,11 @@ function createViewsOf(registry: Registry, capacity: number): (viewer: Viewer) =
     tags.set(view, found);
     return found;
   };
-  // `/tag` is no address: one name for all that have nothing.
+  // All empty views share one entry; `/tag` is not a valid endpoint.
   const nothing = () =>
     remember('nothing', () => restricted(registry, 'nothing', () => false, { path: '/tag', is_same_for_all: false }));
 
-  /** Everything that these rights give. */
+  /** The view of all definitions that these rights allow. */
   const whole = ({ key, toolsets }: Rights): Registry => {
     if (toolsets === null) return registry;
     return remember(key, () => {
@@ -95,7 +97,7 @@ function createViewsOf(registry: Registry, capacity: number): (viewer: Viewer) =
     });
   };
   return ({ rights, endpoint: { path, toolset, tag, read_only, candidate } }) => {
-    // Its token decides who sees it, whoever may see the live version.
+    // A candidate's token decides who sees it, not the rights in the live version.
     if (candidate !== null) {
       const part = { path, is_same_for_all: false };
       return remember(path, () =>
@@ -103,29 +105,29 @@ function createViewsOf(registry: Registry, capacity: number): (viewer: Viewer) =
       );
     }
     if (toolset !== null) {
-      // Whether there is one is looked up only for those who may see it.
+      // The toolset is looked up only if the caller may see it, so that its existence does not leak.
       const is_mine = rights.toolsets === null || rights.toolsets.includes(toolset);
       const shown = is_mine ? registry.toolsets.get(toolset) : undefined;
       if (shown === undefined) return null;
-      // Whoever has it sees the same of it.
+      // All callers with the toolset see the same.
       return remember(path, () => restricted(registry, path, ruleOf(shown), { path, is_same_for_all: true, shown }));
     }
     const mine = whole(rights);
     if (path === '') return mine;
-    // A tag that nothing bears and one that only hidden things bear are the same; neither takes up room.
+    // An unused tag gives the same view as a tag of hidden definitions only, and uses no extra memory.
     if (tag !== null && !tagsIn(mine).has(tag)) return nothing();
     const key = `${path} ${rights.key}`;
-    const seen: Holds = tag === null ? ({ reads }) => reads : ({ tags: own }) => own.includes(tag);
+    const seen: Holds = tag === null ? ({ reads }) => reads : ({ tags: assigned }) => assigned.includes(tag);
     const part = { path, is_same_for_all: rights.toolsets === null };
     return read_only || tag !== null ? remember(key, () => restricted(mine, key, seen, part)) : mine;
   };
 }
 
 /**
- * Tells whether a swap can have changed what a viewer sees. What toolsets hold is not worked out for it: only what is new or gone is
- * looked at.
+ * Whether a swap may have changed a viewer's view. Only added and removed definitions are checked, without computing the contents
+ * of toolsets.
  */
-export function createTouch(before: Registry, after: Registry): (viewer: Viewer) => boolean {
+export function createAffectsView(before: Registry, after: Registry): (viewer: Viewer) => boolean {
   let found: { readonly definitions: readonly Selectable[]; readonly toolsets: ReadonlySet<string> } | null = null;
   const look = () => {
     const definitions: Selectable[] = [];
@@ -153,7 +155,7 @@ export function createTouch(before: Registry, after: Registry): (viewer: Viewer)
   };
 }
 
-/** @param key names what is seen: a cursor leads on only there. */
+/** @param key names the view in cursors, because a cursor is valid only in its view. */
 function restricted(from: Registry, key: string, holds: Holds, part: Presentation): Registry {
   const loaded = new Map<Leaf, Loaded>();
   for (const [leaf, one] of from.loaded) {
@@ -165,11 +167,11 @@ function restricted(from: Registry, key: string, holds: Holds, part: Presentatio
   return assemble({ snapshot_version, checksum, since, side, loaded, snapshot_id: `${snapshot_id}-${seen}` }, null, part);
 }
 
-/** What decides whether a toolset holds it; null for what toolsets do not hold. */
+/** The facts by which toolsets select a definition; null: toolsets do not contain this kind. */
 function selectable({ kind }: Leaf, { made }: Loaded): Selectable | null {
   if (kind === 'tool') return ofTool((made as ToolEntry).entity);
   if (kind === 'resource') return ofResource((made as ResourceEntry).entity);
   return kind === 'prompt' ? ofPrompt((made as PromptPlan).entity) : null;
 }
 
-const sizeOf = ({ loaded }: Registry): number => loaded.size + OWN_SIZE;
+const sizeOf = ({ loaded }: Registry): number => loaded.size + BASE_SIZE;

@@ -2,11 +2,11 @@ import { beginning } from '#core/lib/text/shorten.ts';
 import type { Row, Json } from '#core/lib/sql/result.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
 
-/** What one call gave on one side. */
+/** The answer to one call on one side. */
 export interface Answer {
   readonly columns: readonly string[];
   readonly rows: readonly Row[];
-  /** What clients read. */
+  /** The text that clients read. */
   readonly text: string;
   readonly truncated: boolean;
   readonly ms: number;
@@ -18,27 +18,27 @@ export interface Pair {
 }
 
 export interface Difference {
-  /** What differs, without any value. */
+  /** The difference in words, without any value. */
   readonly sentence: string;
-  /** Rows that differ, side by side. */
+  /** Different rows, side by side. */
   readonly pairs: readonly Pair[];
 }
 
 export interface Compared {
-  /** Null: the same. */
+  /** Null: the answers are equal. */
   readonly difference: Difference | null;
-  /** The same rows came in another order, which the statement leaves open. */
+  /** Whether the same rows came in another order that the statement does not define. */
   readonly reordered: boolean;
 }
 
-/** Rows that are shown of one difference. */
+/** Most row pairs of one difference. */
 const SHOWN = 10;
-/** Columns that a sentence names. */
+/** Most columns that a sentence names. */
 const NAMED = 5;
 
 /**
- * How the answer of another version differs from the live one. @param ordered the live statement says in which order its rows
- * come, so the order counts. @param ignored columns that differ between two runs of the live version itself.
+ * Compares the answer of another version with the live one. @param ordered whether the live statement defines the order of its
+ * rows, so that the order is compared. @param ignored columns that differ between two runs of the live version.
  */
 export function compare(live: Answer, other: Answer, ordered: boolean, ignored: ReadonlySet<string> = NONE): Compared {
   const same = (sentence: string | null, pairs: readonly Pair[] = [], reordered = false): Compared => ({
@@ -69,11 +69,11 @@ const rowsText = (n: number): string => (n === 1 ? '1 row' : `${n} rows`);
 function columnsOf(live: Answer, other: Answer): string | null {
   const gone = live.columns.filter((name) => !other.columns.includes(name));
   const fresh = other.columns.filter((name) => !live.columns.includes(name));
-  const said = [
+  const sentences = [
     ...gone.slice(0, NAMED).map((name) => `The column ${name} is gone.`),
     ...fresh.slice(0, NAMED).map((name) => `The column ${name} is new.`),
   ];
-  return said.length === 0 ? null : said.join(' ');
+  return sentences.length === 0 ? null : sentences.join(' ');
 }
 
 const keysOf = ({ rows }: Answer, ignored: ReadonlySet<string>): string[] =>
@@ -82,7 +82,7 @@ const keysOf = ({ rows }: Answer, ignored: ReadonlySet<string>): string[] =>
 const without = (row: Row, ignored: ReadonlySet<string>): Row =>
   Object.fromEntries(Object.entries(row).filter(([name]) => !ignored.has(name)));
 
-/** Places of what only one of two lists has, each as often as it has it more. */
+/** Indexes of entries that only one of two lists has. A repeated entry counts as often as one list has it more than the other. */
 function apart(a: readonly string[], b: readonly string[]): [number[], number[]] {
   const counts = new Map<string, number>();
   for (const key of b) counts.set(key, (counts.get(key) ?? 0) + 1);
@@ -107,7 +107,7 @@ function pairsInOrder(live: Answer, other: Answer, a: readonly string[], b: read
   return places.slice(0, SHOWN).map((n) => ({ live: cut(live.rows[n]), other: cut(other.rows[n]) }));
 }
 
-/** Where the order does not count, rows are set side by side that have most values in common. */
+/** If the order is not compared, a row is paired with the row that shares most of its values. */
 function pairsOf(live: Answer, other: Answer, lost: readonly number[], added: readonly number[]): Pair[] {
   const left: Row[] = added.slice(0, SHOWN * SHOWN).map((n) => other.rows[n] ?? {});
   const pairs: Pair[] = [];
@@ -125,7 +125,7 @@ function pairsOf(live: Answer, other: Answer, lost: readonly number[], added: re
 const common = (row: Row, other: Row | undefined): number =>
   other === undefined ? 0 : Object.keys(row).filter((name) => canonical(row[name]) === canonical(other[name])).length;
 
-/** Longer values of a row are cut, in characters. */
+/** Longer values of a row are cut to this length, in characters. */
 const LONGEST = 200;
 
 function cut(row: Row | undefined): Row | null {
@@ -139,7 +139,7 @@ function cut(row: Row | undefined): Row | null {
   );
 }
 
-/** How many rows differ, and in which columns where that can be told. */
+/** A sentence with the number of different rows, and their columns if they are known. */
 function changedText(
   live: Answer,
   other: Answer,
@@ -156,14 +156,14 @@ function changedText(
   return `${Math.max(lost.length, added.length)} of ${rowsText(live.rows.length)} ${lost.length === 1 ? 'differs' : 'differ'}${where}.`;
 }
 
-/** Whether a column has other values, whatever their order. */
+/** Whether the values of a column differ, in any order. */
 function differs(live: Answer, other: Answer, name: string): boolean {
   const values = ({ rows }: Answer) => rows.map((row) => canonical(row[name] ?? null)).toSorted();
   const [a, b] = [values(live), values(other)];
   return a.some((value, n) => value !== b[n]);
 }
 
-/** Columns that differ between two runs of one statement: a clock, a random number. */
+/** Columns that differ between two runs of one statement, such as a clock or a random number. */
 export function unsteady(first: Answer, second: Answer): Set<string> {
   return new Set(first.columns.filter((name) => differs(first, second, name)));
 }

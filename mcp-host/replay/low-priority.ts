@@ -3,15 +3,15 @@ import { Stop, type StopSignal } from '#core/engines/shared/stop.ts';
 import type { Slot } from '#core/query/query.ts';
 import type { Queue } from '#mcp-host/connections/queue.ts';
 
-/** How often it is looked whether there is room, or a call of a client waits. */
+/** How often the queue is checked for room and for waiting calls of clients. */
 const LOOK_MS = 20;
 
-/** Thrown when a call of a client waits: what was running gives its slot back and is tried again later. */
+/** Thrown when a call of a client waits: the work gives its slot back and starts again later. */
 export class Displaced extends Error {
   override readonly name = 'Displaced';
 }
 
-/** The slots of a connection for work that must not hold up calls: half of them at most, and none while a call waits. */
+/** Slots of a connection for work that must not delay calls: at most half of them, and none while a call waits. */
 export interface LowPriority {
   readonly slot: Slot;
   /** Runs work that stops when a call of a client waits. Rejects with `Displaced` then. */

@@ -19,25 +19,25 @@ export interface ReplayOptions extends SideOptions {
   readonly live: () => Registry | null;
   /** The registry of a candidate or a stored version, on the pools of the live one. */
   readonly borrow: (name: string) => Promise<Registry>;
-  /** What a caller may see now; null: nothing any more. */
+  /** What a caller may see now; null: it is no longer admitted. */
   readonly rights: (sample: Sample, live: Registry) => Rights | null;
-  /** Sends what was found to the server that asked. */
+  /** Sends the result to the server that requested the replay. */
   readonly post: (answer: HostReplay) => Promise<void>;
   readonly log: Log;
 }
 
-/** Runs calls that clients made on two versions, one replay after the other. */
+/** Repeats calls of clients on two versions, one replay after the other. */
 export interface Replays {
-  /** Begins one in the background, or ends it. */
+  /** Starts a replay in the background, or cancels it. */
   take(request: ReplayRequest | ReplayEnd): void;
 }
 
-/** Calls that run at once, so that those of clients find their slots. */
+/** Calls that run at once; few, so that slots stay free for calls of clients. */
 const AT_ONCE = 2;
-/** Differences that one host tells, and of these of one tool. */
-const TOLD = 40;
-const TOLD_OF_TOOL = 8;
-/** From here on another version is slower: as many times, and as many ms. */
+/** Most samples that one host reports, and most of one tool. */
+const MOST_SAMPLES = 40;
+const MOST_SAMPLES_OF_TOOL = 8;
+/** Another version is slower if it takes this many times as long, and this many ms longer. */
 const SLOWER = { times: 2, ms: 25 };
 
 export function createReplays(options: ReplayOptions): Replays {
@@ -65,7 +65,7 @@ export function createReplays(options: ReplayOptions): Replays {
       clearTimeout(timer);
       for (const side of Object.values(sides)) side.close();
     }
-    // Numbers alone: neither tools nor arguments stand in a log.
+    // The log gets numbers only, no tools or arguments.
     log.info('replayed', { against: request.name, ...tally.counts() });
     return tally.answer(null);
   };
@@ -101,7 +101,7 @@ interface Tally {
   answer(error: string | null): HostReplay;
 }
 
-/** @param values whether a person asked: notes say how many rows there are, and what changes by itself. */
+/** @param values whether a person requested the replay; others get no notes, which reveal facts about the rows. */
 function createTally({ request_id, values }: Pick<ReplayRequest, 'request_id' | 'values'>): Tally {
   const counts = { calls: 0, same: 0, changed: 0, failed: 0, slower: 0, skipped: 0 };
   const samples: ReplaySample[] = [];
@@ -112,15 +112,15 @@ function createTally({ request_id, values }: Pick<ReplayRequest, 'request_id' | 
       if (of !== 'skipped') counts.calls++;
       if (of !== 'slower') counts[of]++;
       if (slower) counts.slower++;
-      if (sample === null || samples.length >= TOLD) return;
-      // The same call again says nothing new.
+      if (sample === null || samples.length >= MOST_SAMPLES) return;
+      // An equal sample adds nothing.
       const { outcome, difference, rows } = sample;
       const mark = JSON.stringify([sample.tool, outcome, difference, rows]);
       if (seen.has(mark)) return;
       seen.add(mark);
-      if (samples.filter(({ tool }) => tool === sample.tool).length < TOLD_OF_TOOL) samples.push(sample);
+      if (samples.filter(({ tool }) => tool === sample.tool).length < MOST_SAMPLES_OF_TOOL) samples.push(sample);
     },
-    note: (sentence) => void (values && notes.size < TOLD && notes.add(sentence)),
+    note: (sentence) => void (values && notes.size < MOST_SAMPLES && notes.add(sentence)),
     counts: () => ({ ...counts }),
     answer: (error) => ({ request_id, ...counts, samples, notes: [...notes], error }),
   };
@@ -141,7 +141,7 @@ async function replayOne(
     tally.add('skipped', false, { tool, outcome: 'skipped', difference, live_ms: null, ms: null, rows: null });
   if (stop.aborted) return skip('There was no time for it.');
   const seen = rights(sample, live);
-  // Whoever may not call any more is no measure of what callers see.
+  // Samples of callers that are no longer admitted are left out.
   if (seen === null) return;
   const entryIn = (registry: Registry): ToolEntry | undefined =>
     views.of(registry, { rights: seen, endpoint: WHOLE })?.tools.get(tool);
@@ -156,29 +156,29 @@ async function replayOne(
   if (after.kind === 'skipped') return skip(after.sentence);
   const live_ms = before.answer?.ms ?? null;
   const ms = after.answer?.ms ?? null;
-  // Counts and times of another caller's rows tell of them, too.
-  const told = (outcome: ReplaySample['outcome'], difference: string, rows: ReplaySample['rows'] = null): ReplaySample =>
+  // Counts and times would reveal facts about another caller's rows, too.
+  const sampleOf = (outcome: ReplaySample['outcome'], difference: string, rows: ReplaySample['rows'] = null): ReplaySample =>
     values
       ? { tool, outcome, difference, live_ms, ms, rows }
       : { tool, outcome, difference: UNSEEN[outcome], live_ms: null, ms: null, rows: null };
   if (after.kind === 'failed') {
     if (before.kind === 'failed' && before.code === after.code) return tally.add('same', false, null);
-    const said = values && after.detail !== null ? `${after.sentence} ${after.detail}` : after.sentence;
-    return tally.add('failed', false, told('failed', said));
+    const text = values && after.detail !== null ? `${after.sentence} ${after.detail}` : after.sentence;
+    return tally.add('failed', false, sampleOf('failed', text));
   }
   if (before.kind === 'failed') {
-    return tally.add('changed', false, told('changed', 'The call fails in the live version and succeeds in the other one.'));
+    return tally.add('changed', false, sampleOf('changed', 'The call fails in the live version and succeeds in the other one.'));
   }
   const again = { was, is: is ?? was, sample, stop };
   const slower = await isStillSlower(sides, again, before.answer.ms, after.answer.ms);
   const found = await differenceOf(before.answer, after.answer, sides.live, again, tally);
-  if (found !== null) return tally.add('changed', slower, told('changed', found.sentence, [...found.pairs]));
+  if (found !== null) return tally.add('changed', slower, sampleOf('changed', found.sentence, [...found.pairs]));
   if (!slower) return tally.add('same', false, null);
   const sentence = `It takes ${Math.round(after.answer.ms)} ms instead of ${Math.round(before.answer.ms)} ms.`;
-  tally.add('same', true, told('slower', sentence));
+  tally.add('same', true, sampleOf('slower', sentence));
 }
 
-/** What a token learns of a difference. */
+/** The sentences about a difference for requests with a token. */
 const UNSEEN: Readonly<Record<ReplaySample['outcome'], string>> = {
   changed: 'The answer differs. Only signed-in people can see how.',
   failed: 'The call fails in the other version. Only signed-in people can see why.',
@@ -197,10 +197,10 @@ interface Again {
   readonly stop: Stop;
 }
 
-/** More runs of both versions, of which the quickest counts: a slow one may be chance. */
+/** Further runs of both versions. The fastest run counts, because a slow one may be chance. */
 const RUNS_AGAIN = 3;
 
-/** A slow statement holds up the live version beside it, so what the call took its client is a reason to look again. */
+/** A slow statement delays the live version that runs beside it, so the duration of the client's call is compared as well. */
 async function isStillSlower(
   sides: { readonly live: Side; readonly other: Side },
   { was, is, sample, stop }: Again,
@@ -229,7 +229,7 @@ async function differenceOf(live: Answer, other: Answer, side: Side, { was, samp
     tally.note(`${entity.name} has more rows than its row limit and no ORDER BY: which of them it returns is arbitrary.`);
   }
   if (first.difference === null) return null;
-  // What differs between two runs of the live version is no difference between versions.
+  // Columns that differ between two runs of the live version are not compared.
   const second = await side.run(was, sample, stop);
   if (second.kind !== 'ran') return first.difference;
   const ignored = unsteady(live, second.answer);

@@ -19,7 +19,7 @@ export interface SideOptions {
   readonly now: () => number;
 }
 
-/** What came of one call on one side. `detail` may hold values. */
+/** The outcome of one call on one side. `detail` may contain values. */
 export type Ran =
   | { readonly kind: 'ran'; readonly answer: Answer }
   | {
@@ -31,15 +31,15 @@ export type Ran =
     }
   | { readonly kind: 'skipped'; readonly sentence: string };
 
-/** Runs calls on one version, with its pools held until it is closed. */
+/** Runs calls on one version, and holds its pools until it is closed. */
 export interface Side {
   run(entry: ToolEntry, sample: Sample, stop: StopSignal): Promise<Ran>;
   close(): void;
 }
 
-/** A call that gave way so often is not tried again. */
+/** A call that was displaced this often is not tried again. */
 const MOST_TRIES = 5;
-/** Both sides of a call happen at one moment, however often it is run. */
+/** Both sides run a call with the same id and time, in every run. */
 const moments = new WeakMap<Sample, { readonly id: string; readonly time: number }>();
 
 export function createSide({ vars, server }: Registry, { sources, pseudonym, now }: SideOptions): Side {
@@ -111,19 +111,21 @@ function argumentsOf({ arguments: text }: Sample): Members {
   return isMembers(args) ? args : {};
 }
 
-/** What is no fault of the version: the replay ended, or there was no slot. */
+/** Codes that are not a fault of the version: the replay ended, or there was no slot. */
 const BUSY: ReadonlySet<string> = new Set(['cancelled', 'queue_full', 'no_free_slot']);
 
-/** In words without values; the detail of a database may quote what was sent, so arguments and caller are taken out of it. */
+/**
+ * The fault in words without values. A database may quote sent values in its detail, so arguments and caller are removed from it.
+ */
 function faultOf(error: unknown, tool: ToolEntry['entity'], sample: Sample, stop: StopSignal): Ran {
   if (stop.aborted) return { kind: 'skipped', sentence: 'The replay ended before it was done.' };
   const code = error instanceof AppError ? error.code : 'internal';
   if (BUSY.has(code)) return { kind: 'skipped', sentence: 'Calls of clients left no slot for it.' };
-  const detail = error instanceof AppError && TOLD.has(code) ? withoutArguments(maskedDetail(error, tool), sample) : null;
+  const detail = error instanceof AppError && WITH_DETAIL.has(code) ? withoutArguments(maskedDetail(error, tool), sample) : null;
   return { kind: 'failed', code, sentence: SENTENCES[code] ?? `The call fails (${code}).`, detail, answer: null };
 }
 
-const TOLD: ReadonlySet<string> = new Set([
+const WITH_DETAIL: ReadonlySet<string> = new Set([
   'invalid',
   'bad_request',
   'sql_error',

@@ -3,34 +3,34 @@ import type { Registry } from '#mcp-host/registry/registry.ts';
 import type { Endpoint } from '#core/edge/mcp-endpoint.ts';
 import type { Peer } from '#mcp-host/runtime/types.ts';
 
-/** One authorised HTTP exchange. */
+/** One HTTP exchange of an authenticated caller. */
 export interface Exchange {
   readonly request: Request;
-  /** What the caller sees at the endpoint, also if there is a deploy meanwhile. */
+  /** The caller's view of the endpoint. A deploy does not change it. */
   readonly registry: Registry;
   readonly caller: Caller;
   readonly endpoint: Endpoint;
-  /** Of the caller, read when it is wanted. */
+  /** The caller's address, read only when it is needed. */
   readonly address: () => string;
   readonly peer: Peer;
-  /** Decides the side of a canary, where it is neither the credential, the session nor the address of the request. */
+  /** Decides the side of a canary, if it is not the credential, the session or the address of the request. */
   readonly key?: string;
-  /** While a canary runs: what the caller is served whose side is decided by this. */
-  readonly forKey?: (key: string) => Registry;
+  /** While a canary runs: the registry for the side that a key decides. */
+  readonly forKey?: ((key: string) => Registry) | undefined;
   /** For the log; absent on standard input. */
   readonly request_id?: string;
-  /** Why nothing else is taken than answers to our own requests; absent: everything is. */
-  readonly answers_only?: string;
-  /** Whether the answer may come as gzip; absent: it may not. */
+  /** Says why only answers to requests of the host are accepted; absent: every message is accepted. */
+  readonly answers_only?: string | undefined;
+  /** Whether the client accepts gzip; absent: it does not. */
   readonly accepts_gzip?: () => boolean;
-  /** What a signed-in person could ask for beyond what it has; absent: nothing. */
-  readonly beyond?: GrantableScopes;
+  /** Scopes that a signed-in person could request in addition; absent: none. */
+  readonly beyond?: GrantableScopes | undefined;
 }
 
-/** Scopes that a person was not granted, but would be. */
+/** Scopes that a person lacks, but would be granted. */
 export interface GrantableScopes {
-  /** Names of toolsets of which one shows what a predicate looks for. */
+  /** The name of a toolset with a definition that the predicate looks for, or none. */
   scopesFor(shows: (view: Registry) => boolean): readonly string[];
-  /** The `WWW-Authenticate` header that asks for scopes beside those that the caller has (RFC 6750 section 3.1). */
+  /** The `WWW-Authenticate` header that requests scopes besides those that the caller has (RFC 6750 section 3.1). */
   challenge(scopes: readonly string[]): string;
 }

@@ -2,57 +2,57 @@ import type { RedisLimits } from '#core/cluster/redis-limits.ts';
 import { createSealing } from '#core/lib/sealing.ts';
 
 /**
- * Where hosts leave each other a text in Redis: any host continues a session. It is sealed with its place, so that who can write to
- * Redis can neither make one nor move it to another place.
+ * Messages between hosts in Redis, because any host continues a session. A message is sealed together with its key, so that a
+ * client with write access to Redis can neither forge a message nor move it to another key.
  */
 export interface Mailboxes {
-  /** Opens a place and looks for what another host leaves there. @returns what ends that. */
-  expect(place: string, take: (text: string) => void): () => void;
-  /** Leaves a text, if the place is open. */
-  hand(place: string, text: string): void;
+  /** Opens a mailbox and waits for a message of another host. @returns a function that stops waiting. */
+  expect(key: string, take: (text: string) => void): () => void;
+  /** Sends a message, if the mailbox is open. */
+  hand(key: string, text: string): void;
 }
 
-export interface PlacesOptions {
-  /** It is looked so often. */
+export interface MailboxOptions {
+  /** Interval between two looks into the mailbox. */
   readonly look_ms: number;
-  /** A host that fails leaves a place open for so long. */
+  /** The mailbox of a host that failed expires after this time. */
   readonly lasts_ms: number;
   /** `SVC_ENCRYPTION_KEY`. */
   readonly keys: readonly string[];
 }
 
-interface Left {
-  readonly place: string;
+interface MailboxMessage {
+  readonly mailbox: string;
   readonly text: string;
 }
 
-/** Of a text with its place: forms are short. */
+/** Longest sealed message, in characters: answers of forms are short. */
 const LONGEST = 96 * 1024;
 
-/** @param redis null: hosts that share nothing hand nothing on. */
-export function createPlaces(redis: RedisLimits | null, { look_ms, lasts_ms, keys }: PlacesOptions): Mailboxes {
+/** @param redis null: nothing is forwarded. */
+export function createMailboxes(redis: RedisLimits | null, { look_ms, lasts_ms, keys }: MailboxOptions): Mailboxes {
   if (redis === null) return { expect: () => () => undefined, hand: () => undefined };
-  // Redis reports its loss itself; the host that expects something takes it from its own callers all the same.
+  // The Redis client reports a lost connection itself. Messages that reach the waiting host directly still work.
   const lost = () => undefined;
-  const sealing = createSealing<Left>(keys, 'mcp-places/1', LONGEST);
+  const sealing = createSealing<MailboxMessage>(keys, 'mcp-mailboxes/1', LONGEST);
   return {
-    expect(place, take) {
-      redis.openMailbox(place, lasts_ms).catch(lost);
+    expect(key, take) {
+      redis.openMailbox(key, lasts_ms).catch(lost);
       const look = async () => {
-        const left = sealing.open(await redis.takeMessage(place));
-        if (left?.place === place) take(left.text);
+        const message = sealing.open(await redis.takeMessage(key));
+        if (message?.mailbox === key) take(message.text);
       };
       const looking = setInterval(() => {
         if (redis.up()) look().catch(lost);
       }, look_ms);
       return () => {
         clearInterval(looking);
-        redis.closeMailbox(place).catch(lost);
+        redis.closeMailbox(key).catch(lost);
       };
     },
-    hand(place, text) {
-      const sealed = sealing.seal({ place, text });
-      if (sealed.length <= LONGEST) redis.putMessage(place, sealed).catch(lost);
+    hand(key, text) {
+      const sealed = sealing.seal({ mailbox: key, text });
+      if (sealed.length <= LONGEST) redis.putMessage(key, sealed).catch(lost);
     },
   };
 }

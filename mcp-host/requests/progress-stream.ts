@@ -1,28 +1,28 @@
 import type { Execution, Slot } from '#core/query/query.ts';
-import { isMcpLogLevel, isUrgent, type McpLogLevel } from '#mcp-host/protocol/log-levels.ts';
+import { isMcpLogLevel, isUrgent, type McpLogLevel } from '#mcp-host/protocol/messages.ts';
 import { ECHO_LENGTH, isMembers, type Members, META, RPC, RpcError } from '#mcp-host/protocol/messages.ts';
 
-/** What a caller asks to be sent while its call runs. */
+/** The messages that a caller requests while its call runs. */
 export interface ProgressRequest {
   readonly progress_token: string | number | null;
   readonly log_level: McpLogLevel | null;
 }
 
-/** How a call gets at its connection. */
+/** A call's access to its connection. */
 interface Access {
   readonly source: Execution['source'];
-  /** Absent: each step of the call is reported, so it takes every one of them. */
+  /** Absent: every step of the call is reported, so no step may be skipped. */
   readonly opened?: NonNullable<Execution['opened']>;
   readonly queue: Slot;
 }
 
 /** Messages to a caller while its call runs. */
 export interface ProgressStream {
-  /** Aborted when nobody reads it any more. */
+  /** Aborted when the reader has left. */
   readonly left: AbortSignal;
   /** The same access, with reports of the wait in the queue and of the statement. */
   follow(access: Access, timeout_ms: number): Access;
-  /** Sends one message, such as a request of ours. */
+  /** Sends one message, such as a question of the host. */
   send(message: string): void;
   done(rows: number): void;
   failed(code: string): void;
@@ -31,7 +31,10 @@ export interface ProgressStream {
 /** Methods that take long enough to report on. */
 const REPORTED: ReadonlySet<string> = new Set(['tools/call', 'resources/read']);
 
-/** Null when nothing was asked for, or when the caller does not read event streams. Throws for a token that is too long. @param log_level of the session. */
+/**
+ * The messages that a request asks for; null: none, or the caller does not read event streams. Throws for a token that is too
+ * long. @param log_level the level of the session.
+ */
 export function requestedProgress(
   method: string,
   params: Members,
@@ -40,14 +43,14 @@ export function requestedProgress(
 ): ProgressRequest | null {
   const meta = params['_meta'];
   if ((meta === undefined && log_level === null) || !REPORTED.has(method)) return null;
-  const { progressToken: token = null, [META.log_level]: own_level } = isMembers(meta) ? meta : {};
+  const { progressToken: token = null, [META.log_level]: requested_level } = isMembers(meta) ? meta : {};
   if (typeof token === 'string' && token.length > ECHO_LENGTH) {
     const message = `_meta.progressToken must be a number or a string of at most ${ECHO_LENGTH} characters.`;
     throw new RpcError(RPC.invalid_params, message, { http_status: 400 });
   }
   const request: ProgressRequest = {
     progress_token: typeof token === 'string' || typeof token === 'number' ? token : null,
-    log_level: isMcpLogLevel(own_level) ? own_level : log_level,
+    log_level: isMcpLogLevel(requested_level) ? requested_level : log_level,
   };
   if (request.progress_token === null && request.log_level === null) return null;
   return readsEvents(headers) ? request : null;
@@ -55,11 +58,11 @@ export function requestedProgress(
 
 export const readsEvents = (headers: Headers): boolean => headers.get('accept')?.includes('text/event-stream') === true;
 
-/** Steps of a call: accepted 0, its statement runs 1, done 2. Between, the part of its time limit that has passed. */
+/** Values of the progress: 0 accepted, 1 the statement runs, 2 done. Between 1 and 2: the used part of the time limit. */
 const STEPS = 2;
 const BEAT_MS = 1_000;
 
-/** @param send takes one notification. `close` ends it for good. */
+/** @param send takes one notification. `close` stops the reports. */
 export function createProgressStream(
   { progress_token, log_level }: ProgressRequest,
   name: string,

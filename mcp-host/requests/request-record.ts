@@ -12,25 +12,25 @@ import type { Session } from './sessions.ts';
 import type { UsageItem } from './usage-item.ts';
 import { createHash } from 'node:crypto';
 
-/** Every request of the stateless revision says it; a session said it when it was opened. */
+/** Whether the client draws results. In the stateless revision every request declares it; in others the session does. */
 export const isForViews = ({ protocol, message, session }: RequestRecord): boolean =>
   protocol.modern ? drawsViews(declaredIn(message.params)) : session?.draws_views === true;
 
-/** What the request log, metrics and traces know of one request: one object, filled while the request runs. */
+/** The facts of one request for the request log, metrics and traces, filled in while the request runs. */
 export interface RequestRecord extends RunRecord, UndeclaredRecord {
   readonly message: RpcMessage;
   readonly exchange: Exchange;
   readonly protocol: ProtocolVersion;
   readonly session: Session | null;
-  /** Of `performance.now()`. */
+  /** Time of `performance.now()`. */
   readonly started: number;
-  /** Whether the protocol has its method; any other text is the caller's own. */
+  /** Whether the protocol has the method. Otherwise its text comes from the caller. */
   known: boolean;
-  /** How long a person was waited for: no part of the duration of the call. */
+  /** Time spent waiting for a person, which does not count as duration of the call. */
   person_wait_ms: number;
-  /** A person is waited for now. */
+  /** Whether the call waits for a person now. */
   waits_for_person: boolean;
-  /** The query that it asked for, once that is known. */
+  /** The requested query, once it is known. */
   query: (FrozenQuery & { readonly name: string }) | null;
   connection: FrozenConnection | null;
   rows: number;
@@ -40,10 +40,10 @@ export interface RequestRecord extends RunRecord, UndeclaredRecord {
   truncated: boolean;
   /** Why the call failed inside its tool or resource. */
   fault: ErrorCode | null;
-  /** How the question went that a guarded tool asks before it writes; null: nobody was asked. */
+  /** The outcome of the question that a guarded tool asks before it writes; null: there was no question. */
   confirmation: Confirmation | null;
   refuses_undeclared: boolean;
-  /** What the request was refused or ended with. */
+  /** The error that refused or ended the request. */
   error: unknown;
   /** Its entry in the request log, once there is one. */
   logged: UsageItem | null;
@@ -95,20 +95,20 @@ export async function whileWaiting<T>(record: RequestRecord, answer: Promise<T>)
   }
 }
 
-/** In ms, without what a person took to answer. */
+/** In ms, without the time that a person took to answer. */
 export const durationOf = ({ started, person_wait_ms }: RequestRecord): number => performance.now() - started - person_wait_ms;
 
-/** The method, as labels and names of spans have it: there are only so many. */
+/** The method in labels and span names; unknown ones share a label, to bound their number. */
 export const methodLabel = ({ message, known }: Pick<RequestRecord, 'message' | 'known'>): string =>
   known ? message.method : '_other';
 
-/** Name and version of the client, as it gives them. */
+/** Name and version, as the client states them. */
 export const clientOf = ({ protocol, session }: RequestRecord): string =>
   protocol.modern ? protocol.client : (session?.client ?? '');
 
 const digests = new WeakMap<Session, string>();
 
-/** Who has the id of a session can speak in it, so it is not recorded. */
+/** A digest of the session id for logs. The id is not recorded, because anyone who reads it could use the session. */
 export function sessionDigest(session: Session): string {
   const known = digests.get(session);
   if (known !== undefined) return known;
@@ -119,7 +119,7 @@ export function sessionDigest(session: Session): string {
 
 const TRACE_ID = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-/;
 
-/** The trace that the caller says the request is part of (W3C Trace Context, SEP-414). */
+/** The trace id that the caller states for the request (W3C Trace Context, SEP-414). */
 export function traceIdOf({ message, exchange }: RequestRecord): string | null {
   const meta = message.params['_meta'];
   const given = (isMembers(meta) ? meta['traceparent'] : undefined) ?? exchange.request.headers.get('traceparent');
@@ -127,5 +127,5 @@ export function traceIdOf({ message, exchange }: RequestRecord): string | null {
   return id === undefined || /^0+$/.test(id) ? null : id;
 }
 
-/** Is handed every request when it has ended. */
+/** Called with every request after it has ended. */
 export type Observe = (record: RequestRecord) => void;

@@ -1,24 +1,42 @@
+import type { Session } from './sessions.ts';
+import type { RpcId } from '#mcp-host/protocol/messages.ts';
+import type { RedisLimits } from '#core/cluster/redis-limits.ts';
+import { createMailboxes } from './mailbox.ts';
 import { Stop } from '#core/engines/shared/stop.ts';
-import type { CancelsElsewhere } from './cancels-elsewhere.ts';
 import { type RequestRecord, clientOf } from './request-record.ts';
 import type { RunningCall } from '#core/contract/observe/usage-batch.ts';
 import { AppError } from '#core/errors.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Thrown when the caller itself gave up: nothing is answered. */
+type Running = Pick<Session, 'id'>;
+
+/** Cancellations that arrive at another host than the one that runs the call, because any host continues a session. */
+export interface CancelsElsewhere {
+  /** Waits for the cancellation of a call that runs here. @returns a function that stops waiting. */
+  expect(session: Running, request: RpcId, cancel: () => void): () => void;
+  /** Forwards a cancellation, if another host runs the call. */
+  hand(session: Running, request: RpcId): void;
+}
+
+const LOOK_MS = 500;
+
+/** After this time the mailbox of a host that failed expires. */
+const LASTS_MS = 10 * 60_000;
+
+/** Thrown when the caller gave up: there is no answer. */
 export class CallerGone extends Error {
   override readonly name = 'CallerGone';
 }
 
-/** Only a call that has run for so long asks to learn when its caller leaves: the signal of a request costs more than a microsecond. */
+/** The request's abort signal is read only after a call has run for this time, because it costs more than a microsecond. */
 const WATCH_AFTER_MS = 25;
 
-/** Ends a call early. Hardly any call is stopped, or takes so long that its caller might leave. */
-export class Deadline extends Stop {
+/** Ends a call early. Few calls are stopped or outlast their caller, so the signals are set up late. */
+class Deadline extends Stop {
   readonly record: RequestRecord;
-  /** Empty until it is reported. */
+  /** Empty until the call is reported. */
   id = '';
-  /** Called when its caller leaves; null while that is not watched. */
+  /** Called when the caller leaves; null while the caller is not watched. */
   #onLeave: (() => void) | null = null;
   #forget: (() => void) | null = null;
 
@@ -27,7 +45,7 @@ export class Deadline extends Stop {
     this.record = record;
   }
 
-  /** From now on the call ends when its caller leaves, who may wait for it in silence. */
+  /** Ends the call when its caller leaves, and suspends the idle timeout of the caller's connection. */
   watchCaller(): void {
     if (this.#onLeave !== null) return;
     this.#onLeave = () => this.abort();
@@ -37,7 +55,7 @@ export class Deadline extends Stop {
     else request.signal.addEventListener('abort', this.#onLeave, { once: true });
   }
 
-  /** From now on a cancellation counts that another host of the session was sent. */
+  /** Accepts cancellations that arrive at another host. */
   watchElsewhere(elsewhere: CancelsElsewhere): void {
     const { session, message } = this.record;
     if (this.#forget !== null || session === null || message.id === undefined) return;
@@ -53,30 +71,30 @@ export class Deadline extends Stop {
   }
 }
 
-/** The calls that run now, in the order of their beginning. */
+/** The running calls, oldest first. */
 export interface RunningCalls {
   readonly all: ReadonlySet<Deadline>;
-  /** Requests whose credentials are being checked or whose bodies are being read; one that is taken away is refused. */
+  /** Requests whose credentials are being checked or whose bodies are being read; a removed one is refused. */
   readonly arriving: Set<Request>;
   open(record: RequestRecord): Deadline;
   close(deadline: Deadline): void;
-  /** Those that have run for a while. */
+  /** The calls that have run for a while, for the server. */
   report(): RunningCall[];
-  /** Ends one of them for an administrator; its caller is told. */
+  /** Cancels a reported call for an administrator; its caller gets an error. */
   cancel(id: string): void;
 }
 
-/** A call is reported once it has run for so long: shorter ones end before anybody could look. */
+/** Calls are reported after this time; shorter ones would end before a person could see them. */
 const REPORTED_AFTER_MS = 250;
 
 const MOST_REPORTED = 200;
 
-/** Marks the reason of a call that an administrator ended: unlike a caller that left, its caller is answered. */
+/** Marks a call that an administrator cancelled: its caller is still there and gets an answer. */
 const BY_ADMINISTRATOR = 'administrator';
 
 export const isAnswered = (reason: unknown): boolean => reason instanceof AppError && reason.reason === BY_ADMINISTRATOR;
 
-/** The host stops: another one, or the next start, may go on with what its callers wait for. */
+/** Whether the call was ended because the host stops: another host, or this one after its restart, may continue it. */
 export const isStopping = (reason: unknown): boolean => reason instanceof AppError && reason.code === 'unavailable';
 
 /** @param prefix names this run of the host in the ids of its calls. */
@@ -92,7 +110,7 @@ export function createRunningCalls({
   const all = new Set<Deadline>();
   const reported = new Map<string, Deadline>();
   let numbered = 0;
-  /** One timer for all: it looks through the calls that run, as long as any does. */
+  /** One timer checks all running calls, while there are any. */
   let is_waiting = false;
   const wait = () => {
     is_waiting = true;
@@ -142,24 +160,24 @@ export function createRunningCalls({
   };
 }
 
-/** Null: it is no call of a tool or resource, such as a list. */
+/** The call as it is reported; null: not a call of a tool or resource, but for example a list. */
 function shownOf({ id, record }: Deadline, since: number): RunningCall | null {
   const { query, connection, message, exchange } = record;
   if (query === null || connection === null) return null;
   const { token_prefix, ids } = exchange.caller;
-  const own = { id, kind: message.method === 'resources/read' ? 'resource' : 'tool', name: query.name } as const;
+  const call = { id, kind: message.method === 'resources/read' ? 'resource' : 'tool', name: query.name } as const;
   const who = { client: clientOf(record) || null, token_prefix, ...(ids !== undefined && { caller: ids }) };
-  return { ...own, connection_id: connection.id, ...who, since: Math.round(since), state: stateOf(record) };
+  return { ...call, connection_id: connection.id, ...who, since: Math.round(since), state: stateOf(record) };
 }
 
-/** A call that asks a person runs its statement several times. */
+/** The state of a call. A call that asks a person runs its statement several times, so the times may belong to an earlier run. */
 function stateOf({ waits_for_person, query_from, query_to }: RequestRecord): RunningCall['state'] {
   if (waits_for_person) return 'asking';
   if (query_from === 0) return 'waiting';
   return query_to < query_from ? 'running' : 'finishing';
 }
 
-/** Waits until the calls that run now have ended, and those that are still arriving; the rest is cancelled after the grace. */
+/** Waits until all running and arriving calls have ended; after `grace_ms`, cancels the others. */
 export async function drain(
   { all, arriving }: Pick<RunningCalls, 'all' | 'arriving'>,
   grace_ms: number,
@@ -177,4 +195,14 @@ export async function drain(
   }
   for (const call of mine) call.abort(new AppError('unavailable', reason));
   for (const request of late) arriving.delete(request);
+}
+
+/** @param redis null: nothing is forwarded. */
+export function createCancelsElsewhere(redis: RedisLimits | null, keys: readonly string[]): CancelsElsewhere {
+  const mailboxes = createMailboxes(redis, { look_ms: LOOK_MS, lasts_ms: LASTS_MS, keys });
+  const mailboxOf = ({ id }: Running, request: RpcId) => `cancel:${id} ${JSON.stringify(request)}`;
+  return {
+    expect: (session, request, cancel) => mailboxes.expect(mailboxOf(session, request), cancel),
+    hand: (session, request) => mailboxes.hand(mailboxOf(session, request), 'cancelled'),
+  };
 }

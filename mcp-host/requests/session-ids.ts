@@ -5,46 +5,46 @@ import { writeFileAtomic } from '#core/lib/durable-file.ts';
 import type { Log } from '#core/process/log.ts';
 import { quickHash } from '#mcp-host/runtime/runtime.ts';
 
-/** What a client said that it can, when its session was opened. */
+/** Capabilities that a client declared when it opened its session. */
 export interface ClientCan {
-  /** It can be asked with a form. */
+  /** The client shows forms. */
   readonly shows_forms: boolean;
-  /** It shows no forms, and leads its person to a page instead. */
+  /** The client shows no forms, but opens a page for its person. */
   readonly opens_pages: boolean;
-  /** It draws results (MCP Apps). */
+  /** The client draws results (MCP Apps). */
   readonly draws_views: boolean;
 }
 
-/** What an id says of its session. */
+/** The facts of a session that its id carries. */
 export interface SessionFacts extends ClientCan {
   readonly opened_at: number;
   readonly version: string;
   readonly client: string;
 }
 
-/** Ids that any host of the installation can check, so that it takes on a session that another one opened. */
+/** Ids that any host of the installation can verify, so that it can adopt a session that another host opened. */
 export interface SessionIds {
   issue(owner: string, facts: SessionFacts): string;
-  /** Null unless one of our keys signed it for this owner. */
+  /** The facts of an id; null unless one of the keys signed it for this owner. */
   read(id: string, owner: string): SessionFacts | null;
 }
 
-/** Bits of what a client can. */
+/** Bits of the client's capabilities. */
 const [FORMS, VIEWS, PAGES] = [1, 2, 4];
 const RANDOM_BYTES = 16;
 const MAC_BYTES = 32;
 const LONGEST_CLIENT = 64;
 const LONGEST_ID = 512;
 
-/** @param keys `SVC_ENCRYPTION_KEY`: the first one signs, every one verifies. Without any, ids count on this host alone. */
+/** @param keys `SVC_ENCRYPTION_KEY`: the first one signs, every one verifies. Without keys, ids are valid on this host only. */
 export function createSessionIds(keys: readonly string[]): SessionIds {
   const ring = keys.length === 0 ? [randomBytes(32)] : keys.map(toKey);
   const mac = (key: Buffer, owner: string, body: string) => createHmac('sha256', key).update(`${owner}\0${body}`).digest();
   return {
     issue(owner, { opened_at, version, client, shows_forms, opens_pages, draws_views }) {
       const can = (shows_forms ? FORMS : 0) + (draws_views ? VIEWS : 0) + (opens_pages ? PAGES : 0);
-      const said = [opened_at, version, beginning(client, LONGEST_CLIENT), ...(can === 0 ? [] : [can])];
-      const facts = Buffer.from(JSON.stringify(said)).toString('base64url');
+      const members = [opened_at, version, beginning(client, LONGEST_CLIENT), ...(can === 0 ? [] : [can])];
+      const facts = Buffer.from(JSON.stringify(members)).toString('base64url');
       const body = `${randomBytes(RANDOM_BYTES).toString('base64url')}.${facts}`;
       const [key] = ring;
       return key === undefined ? '' : `${body}.${mac(key, owner, body).toString('base64url')}`;
@@ -67,29 +67,29 @@ export function createSessionIds(keys: readonly string[]): SessionIds {
 
 const toKey = (key: string): Buffer => Buffer.from(hkdfSync('sha256', key, 'sluice', 'mcp-sessions/1', 32));
 
-/** Sessions that ended: their ids are signed, so without this list they would be taken for those of another host. */
+/** Ended sessions. Their ids stay validly signed, so without this list the host would adopt them as sessions of another host. */
 export interface EndedSessions {
   has(id: string): boolean;
-  /** Remembers it as long as this host runs. */
+  /** Remembers an id while this host runs. */
   add(id: string): void;
-  /** Remembers it beyond a restart too: its client ended it. */
+  /** Remembers an id after a restart too, because its client ended the session. */
   keep(id: string): void;
-  /** Takes the list on disk. */
+  /** Loads the list from disk. */
   load(): Promise<void>;
 }
 
 export interface EndedSessionsOptions {
   readonly now: () => number;
-  /** Ids are taken on no longer than this after they were given out. */
+  /** Ids are adopted no longer than this after they were issued. */
   readonly lasts_ms: number;
-  /** Where those that were ended are kept; absent: nowhere. */
+  /** File for ended sessions; absent: they are not stored. */
   readonly path?: string | undefined;
   readonly log?: Log;
 }
 
 const MOST = 20_000;
 
-/** Hashes of ids, which take a twentieth of the memory. On disk each has a line of its own, with its time. */
+/** Stores hashes of ids, which take a twentieth of the memory. The file has one line per hash, with its time. */
 export function createEndedSessions({ now, lasts_ms, path, log }: EndedSessionsOptions): EndedSessions {
   const ended = new Set<number>();
   let writing: Promise<void> = Promise.resolve();

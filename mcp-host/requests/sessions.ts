@@ -3,7 +3,7 @@ import type { Stop } from '#core/engines/shared/stop.ts';
 import { type ListKind, LIST_KINDS } from '#mcp-host/registry/registry.ts';
 import type { Members, RpcId } from '#mcp-host/protocol/messages.ts';
 import type { Viewer } from '#mcp-host/registry/views.ts';
-import type { McpLogLevel } from '#mcp-host/protocol/log-levels.ts';
+import type { McpLogLevel } from '#mcp-host/protocol/messages.ts';
 import {
   type ClientCan,
   type EndedSessions,
@@ -17,7 +17,7 @@ import { WHOLE, type Endpoint } from '#core/edge/mcp-endpoint.ts';
 import { LOCAL } from '#mcp-host/auth/caller.ts';
 import { createQuota } from '#mcp-host/limits/quota.ts';
 
-/** The session of a call ended, such as with the sign-in that it belongs to: its caller may still wait for the answer. */
+/** The reason for calls whose session ended, for example with its sign-in; the caller may still wait for the answer. */
 export const SESSION_ENDED = new AppError('cancelled', 'The session has ended. Send initialize again.');
 
 /** A session of the protocol revisions before 2026-07-28. It belongs to the endpoint at which it was opened. */
@@ -26,88 +26,92 @@ export interface Session extends Viewer {
   readonly key: string;
   /** The credential that opened it; no other may use it. */
   readonly owner: string;
-  /** Whose limit it counts in: its owner, or its address when callers have no credential. */
+  /** The holder of the limit that the session counts in: its owner, or its address without a credential. */
   readonly holder: string;
   readonly version: string;
   readonly client: string;
   readonly opened_at: number;
   used_at: number;
   streaming: boolean;
-  /** Changes since its stream was opened, which it may have missed: the next stream begins with them. */
+  /** Changes that the client may have missed since its stream was opened: the next stream begins with them. */
   readonly missed: Set<ListKind>;
-  /** URIs of resources whose changes the client wants to hear of, and those of which it may have missed some. */
+  /** URIs of the resources that the client subscribed to. `missed_uris`: the ones whose changes it may have missed. */
   readonly subscribed: Set<string>;
   readonly missed_uris: Set<string>;
-  /** Log messages of its calls that it wants to hear; null until it says so. */
+  /** Least level of log messages that the client requested; null: none. */
   log_level: McpLogLevel | null;
-  /** Its client can be asked with a form. */
+  /** Whether the client shows forms. */
   readonly shows_forms: boolean;
-  /** Its client shows no forms, and leads its person to a page instead. */
+  /** Whether the client shows no forms, but opens a page for its person. */
   readonly opens_pages: boolean;
-  /** Its client draws results (MCP Apps). */
+  /** Whether the client draws results (MCP Apps). */
   readonly draws_views: boolean;
-  /** What waits for the response to a request of ours, by its id. */
+  /** Open requests of the host to the client by id, each with the function that takes its response. */
   readonly asked: Map<string, (response: Members) => void>;
-  /** Its calls that run, with their ids: a careless client gives one id to several. */
+  /** Running calls with their ids; a careless client may use one id for several. */
   readonly running: Map<Pick<Stop, 'abort'>, RpcId>;
 }
 
 export interface Sessions {
-  /** Null when all quota that it might take are taken by sessions in use. */
+  /** Opens a session; null when the quota is full of sessions in use. */
   open(owner: string, version: string, client: string, holder?: string, viewer?: Viewer, can?: ClientCan): Session | null;
-  /** Takes on a session that another host opened. Null for an unknown id, for one that ended here and for another's session alike. */
+  /**
+   * Finds a session, or adopts one of another host. Null for an unknown id, an ended session and another caller's session alike.
+   */
   find(id: string, owner: string, holder?: () => string, viewer?: Viewer): Session | null;
-  /** Its client ended it. */
+  /** Ends a session at the request of its client. */
   end(session: Session): void;
-  /** Ends those of callers that are not let in any more. */
+  /** Ends the sessions of callers that are no longer admitted. */
   endOf(is_gone: (owner: string) => boolean): void;
-  /** Ends those that idled out. */
+  /** Ends idle sessions. */
   sweep(): void;
   all(): Iterable<Session>;
   /** Whether a call of the session waits for an answer of its client. */
   isAsked(id: string | null): boolean;
-  /** URIs that the sessions of a caller follow, for each of them. */
+  /** The URIs of each of a caller's sessions. */
   followed(holder: string): ReadonlySet<string>[];
   count(): number;
+  /** Sets the listener that is called with each session that ends. */
+  onEnd(listener: (session: Session) => void): void;
 }
 
 export interface SessionsOptions {
   readonly now: () => number;
-  /** Absent: ids count on this host alone. */
+  /** Absent: ids are valid on this host only. */
   readonly ids?: SessionIds;
-  /** Absent: those that ended are forgotten with this host. */
+  /** Absent: ended sessions are forgotten when the host ends. */
   readonly ended?: EndedSessions;
   readonly idle_ms?: number;
   readonly limit?: number;
-  /** Of one caller. */
+  /** Most sessions of one caller. */
   readonly limit_each?: number;
-  readonly onEnd?: (session: Session) => void;
 }
 
-/** Ids of other hosts are taken on for so long after they were given out. */
+/** Sessions of other hosts are adopted for this time after their ids were issued. */
 export const ADOPTED_MS = 7 * 24 * 3_600_000;
 
 const NOTHING: ClientCan = { shows_forms: false, opens_pages: false, draws_views: false };
 
 const EVERYTHING: Viewer = { rights: FULL_RIGHTS, endpoint: WHOLE };
 
-/** What an id is signed for. */
+/** The owner and endpoint that an id is signed for. */
 const boundTo = (owner: string, { path }: Endpoint): string => (path === '' ? owner : `${owner}\n${path}`);
 
 export function createSessions(options: SessionsOptions): Sessions {
-  const { now, idle_ms = 30 * 60_000, limit = 10_000, limit_each = 2_500, ids = createSessionIds([]), onEnd } = options;
+  const { now, idle_ms = 30 * 60_000, limit = 10_000, limit_each = 2_500, ids = createSessionIds([]) } = options;
+  let onEnd: (session: Session) => void = () => undefined;
   /** In order of last use, the longest unused first. */
   const sessions = new Map<string, Session>();
   const quota = createQuota<Session>(limit, limit_each);
   const ended = options.ended ?? createEndedSessions({ now, lasts_ms: ADOPTED_MS });
-  // A peer on standard input can open no new session: its own ends with it.
+  // The peer on standard input cannot open a second session, so its session ends only with the peer.
   const busy = ({ owner, streaming, running }: Session) => streaming || running.size > 0 || owner === LOCAL.owner;
-  /** @param reason for its calls, whose callers may still be there; absent: they ended it themselves. */
+  /** @param reason for its calls, whose callers may still be connected; absent: the client ended the session. */
   const end = (session: Session, reason?: AppError) => {
     if (sessions.delete(session.id)) {
       quota.remove(session.holder, session);
       ended.add(session.id);
-      onEnd?.(session);
+      onEnd(session);
     }
     for (const call of session.running.keys()) call.abort(reason);
   };
@@ -143,13 +147,13 @@ export function createSessions(options: SessionsOptions): Sessions {
     quota.add(holder, session);
     return session;
   };
-  /** What the session of another host holds beside its id, such as its subscriptions, stays there. */
+  /** Adopts a session of another host. Only the facts in its id come along: subscriptions, for example, stay on that host. */
   const adopt = (id: string, owner: string, holder: string, viewer: Viewer): Session | null => {
     if (ended.has(id)) return null;
     const facts = ids.read(id, boundTo(owner, viewer.endpoint));
     if (facts === null || now() - facts.opened_at > ADOPTED_MS || !makeRoom(holder)) return null;
     const session = add(id, owner, holder, viewer, facts);
-    // What changed while it was on its way nobody knows.
+    // Changes between the two hosts are unknown, so all lists count as changed.
     for (const kind of LIST_KINDS) session.missed.add(kind);
     return session;
   };
@@ -184,5 +188,8 @@ export function createSessions(options: SessionsOptions): Sessions {
     isAsked: (id) => id !== null && (sessions.get(id)?.asked.size ?? 0) > 0,
     followed: (holder) => [...quota.of(holder)].map(({ subscribed }) => subscribed),
     count: () => sessions.size,
+    onEnd(listener) {
+      onEnd = listener;
+    },
   };
 }

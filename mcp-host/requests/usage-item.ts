@@ -1,28 +1,28 @@
 import type { LoggedArguments } from '#core/contract/observe/logged-arguments.ts';
 import type { CallGroup } from '#core/contract/observe/usage-batch.ts';
 
-/** What the request log keeps of what a call sent, and how many bytes that is. */
+/** The arguments of a call for the request log, and their size in bytes. */
 export interface ArgumentNote {
   readonly logged: LoggedArguments;
   readonly bytes: number;
 }
 
-/** The same when the host already holds more than it may: the names alone. */
+/** The note with names only, for a host that has reached its limit of stored arguments. */
 export const withoutValues = ({ logged }: ArgumentNote): ArgumentNote => ({
   logged: { ...logged, arguments: {}, left_out: [...Object.keys(logged.arguments), ...logged.left_out] },
   bytes: 0,
 });
 
-/** Why a call failed, in the words that the request log keeps. */
+/** Why a call failed, as the request log stores it. */
 export interface LoggedFault {
   readonly code: string;
   readonly message: string;
   readonly sqlstate: string | null;
 }
 
-/** One call as the server's metrics and request log keep it. */
+/** One call for the server's metrics and request log. */
 export interface UsageItem {
-  /** What was called, and by whom: the same in many calls, and sent once in a batch. */
+  /** The called definition and its caller, shared by many calls and sent once per batch. */
   readonly of: CallGroup;
   /** When it ended, in ms since 1970. */
   readonly timestamp: number;
@@ -34,16 +34,16 @@ export interface UsageItem {
   readonly rows: number;
   /** Characters of the answer. */
   readonly bytes: number;
-  /** What the answer costs a model, about. */
+  /** Estimated tokens of the answer. */
   readonly tokens: number;
   /** Whether the result ended at a limit. */
   readonly truncated: boolean;
   /** Why it failed. */
   readonly fault: LoggedFault | null;
-  /** The trace that it is part of. */
+  /** The trace that the call is part of. */
   trace_id: string | null;
-  /** Names of arguments that its tool does not declare, when it was answered without them. */
+  /** Names of undeclared arguments that were ignored. */
   readonly ignored_arguments: readonly string[];
-  /** What it sent; null: its tool does not log that. */
+  /** The sent arguments; null: the tool does not log them. */
   readonly arguments: ArgumentNote | null;
 }

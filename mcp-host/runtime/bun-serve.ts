@@ -1,6 +1,6 @@
 import type { Peer, BoundServer, ServeOptions } from './types.ts';
 
-/** Rejects when the address cannot be had. */
+/** Rejects when the address cannot be opened. */
 export async function serve({
   host,
   port,
@@ -15,9 +15,9 @@ export async function serve({
     hostname: host,
     port,
     idleTimeout: idle_seconds,
-    // A fault of ours is no page with its stack.
+    // Without this Bun answers a fault with a page that shows the stack.
     development: false,
-    // Bun takes that for a wish to share the port: a second host would get every other request.
+    // With port sharing a second host on the port would get every other request.
     reusePort: false,
     error: fault,
     maxRequestBodySize: max_body_bytes,
@@ -30,7 +30,7 @@ export async function serve({
   return { port: server.port ?? port, stop: (now) => server.stop(now) };
 }
 
-/** A timeout stays with the connection, so that it is put back for the next request. */
+/** A timeout belongs to the connection, so it is restored for the next request. */
 class SocketPeer implements Peer {
   readonly listener: number;
   readonly #server: Bun.Server<undefined>;

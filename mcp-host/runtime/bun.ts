@@ -13,15 +13,15 @@ export const BUN: Runtime = {
 };
 
 /**
- * The body of a large response. Bun (1.4) sends a text that was not ready at once without gathering its head: every piece of every
- * header is a system call of its own, fifteen in all, which cost more than the call. A body that is written directly has one for its
- * head and one for itself, and says when it was read. It is sent in chunks, because its length stands in no header.
+ * The body of a large response. If a text was not ready at once, Bun (1.4) writes every part of every header with a separate
+ * system call, fifteen in all, which cost more than the call. A direct stream needs one for the head and one for the body, and
+ * reports when it was read. It is sent in chunks, because it has no Content-Length.
  */
 export function largeBody(answer: string | Blob, sending: Sending): ReadableStream<Uint8Array> {
   const write = (controller: ReadableStreamDirectController, bytes: Uint8Array<ArrayBuffer>): void | Promise<void> => {
     void controller.write(bytes);
     const flushed = Promise.resolve(controller.flush(true));
-    // Most readers take it at once.
+    // Most readers read the body at once.
     if (Bun.peek.status(flushed) !== 'fulfilled') return finish(controller, flushed, sending);
     void controller.end();
     sending.end();
@@ -34,7 +34,7 @@ export function largeBody(answer: string | Blob, sending: Sending): ReadableStre
         : answer.arrayBuffer().then((bytes) => write(controller, new Uint8Array(bytes))),
     cancel: () => sending.end(),
   };
-  // The types of the DOM do not know this kind of source.
+  // The DOM types do not have this kind of source.
   return new ReadableStream(source as unknown as UnderlyingDefaultSource<Uint8Array>);
 }
 
@@ -42,7 +42,7 @@ async function finish(controller: ReadableStreamDirectController, flushed: Promi
   const dropped = new Promise<false>((resolve) => sending.onDrop(() => resolve(false)));
   sending.hold();
   try {
-    // After the end a graceful stop of the server waits no more for whoever reads slowly.
+    // After the end, a graceful stop of the server would no longer wait for a slow reader.
     if (await Promise.race([flushed.then(() => true), dropped])) await controller.end();
     else controller.close(new Error('The reader of the answer does not keep up.'));
   } finally {

@@ -5,20 +5,23 @@ import type { DialledFetch } from '#core/engines/shared/network.ts';
 
 const NO_BODY: ReadonlySet<number> = new Set([101, 204, 205, 304]);
 
-/** By `node:http`, because Deno's `fetch` writes the Host header itself and knows no other name for the certificate. Follows no redirect. */
+/**
+ * Uses `node:http`, because Deno's `fetch` sets the Host header itself and cannot check a certificate for another name. Follows
+ * no redirect.
+ */
 export const dialledFetch: DialledFetch = async (url, { method = 'GET', headers, body, signal, tls = {} }) => {
   const { protocol } = new URL(url);
   const { serverName: servername, ...trust } = tls;
   const send = protocol === 'https:' ? requestHttps : requestHttp;
-  // It knows the type of a body, and its bytes.
+  // A Response gives the content type of a body, and its bytes.
   const sent = new Response(body);
   const bytes = new Uint8Array(await sent.arrayBuffer());
   const named = sent.headers;
   for (const [name, value] of new Headers(headers)) named.set(name, value);
   if (bytes.byteLength > 0) named.set('content-length', String(bytes.byteLength));
   return new Promise((resolve, reject) => {
-    // The signal is followed here: its reason is what a caller waits for.
-    const asked = send(url, {
+    // The signal is handled here, because callers expect its reason as the error.
+    const outgoing = send(url, {
       method,
       headers: Object.fromEntries(named),
       agent: false,
@@ -27,16 +30,16 @@ export const dialledFetch: DialledFetch = async (url, { method = 'GET', headers,
     });
     const abort = () => {
       reject(signal?.reason);
-      asked.destroy(signal?.reason instanceof Error ? signal.reason : undefined);
+      outgoing.destroy(signal?.reason instanceof Error ? signal.reason : undefined);
     };
-    asked.on('error', reject);
+    outgoing.on('error', reject);
     if (signal?.aborted === true) return abort();
     signal?.addEventListener('abort', abort, { once: true });
-    asked.once('response', (incoming) => {
+    outgoing.once('response', (incoming) => {
       incoming.once('close', () => signal?.removeEventListener('abort', abort));
       resolve(toResponse(incoming));
     });
-    asked.end(bytes);
+    outgoing.end(bytes);
   });
 };
 

@@ -5,19 +5,19 @@ import { isHostlessProbe } from '#core/edge/requests/hostless.ts';
 import { hostName } from '#core/edge/origins.ts';
 import type { Peer, BoundServer, ServeOptions } from './types.ts';
 
-/** A whole request may take so long to arrive; the host itself waits less for the bodies that it reads. */
+/** Longest time in which a whole request has to arrive; the host waits less for bodies that it reads. */
 const REQUEST_MS = 120_000;
 const CHECK_MS = 1_000;
 
 /**
- * By `node:http`, because `Deno.serve` closes no connection that says nothing: neither between two requests nor in the middle of one.
- * Rejects when the address cannot be had.
+ * Uses `node:http`, because `Deno.serve` never closes a silent connection, neither between requests nor within one. Rejects when
+ * the address cannot be opened.
  */
 export function serve(options: ServeOptions): Promise<BoundServer> {
   const { host, port, number, idle_seconds, max_body_bytes, usual_path, fetch, fault } = options;
   const idle_ms = idle_seconds * 1_000;
   const sockets = new Set<Socket>();
-  const busy = new Set<Socket>();
+  const busy = new Map<Socket, ServerResponse>();
   let stopping = false;
 
   const server = createServer(
@@ -30,8 +30,10 @@ export function serve(options: ServeOptions): Promise<BoundServer> {
     },
     (incoming, outgoing) => {
       const { socket } = incoming;
-      busy.add(socket);
+      busy.set(socket, outgoing);
       outgoing.once('close', () => {
+        // An answer may close after the next request of its connection has begun.
+        if (busy.get(socket) !== outgoing) return;
         busy.delete(socket);
         if (stopping) socket.end();
       });
@@ -39,7 +41,7 @@ export function serve(options: ServeOptions): Promise<BoundServer> {
       answer(incoming, outgoing).catch(() => outgoing.destroy());
     },
   );
-  // It is put back for every request of a connection.
+  // Restored for every request of a connection.
   server.timeout = idle_ms;
   server.on('connection', (socket: Socket) => {
     sockets.add(socket);
@@ -67,19 +69,19 @@ export function serve(options: ServeOptions): Promise<BoundServer> {
       if (outgoing.headersSent) return void outgoing.destroy();
       await send(fault(error instanceof Error ? error : new Error(String(error))), outgoing, false);
     } finally {
-      // What nobody read is thrown away, or its sender would wait to be rid of it.
+      // Discards an unread body; otherwise the sender could not finish sending it.
       if (request.body?.locked === false) await request.body.cancel();
     }
   }
 
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
-      // What Deno says of an address that the machine does not have.
+      // Deno reports this code for an address that is not one of the machine.
       reject(error.code === 'EINVAL' ? Object.assign(error, { code: 'EADDRNOTAVAIL' }) : error);
     });
     server.listen({ host, port }, () => {
       server.removeAllListeners('error');
-      // A connection that cannot be accepted, as when there are no files left, ends nothing but itself.
+      // A connection that cannot be accepted, for example without free file descriptors, does not affect others.
       server.on('error', () => undefined);
       resolve({ port: (server.address() as AddressInfo).port, stop });
     });
@@ -111,7 +113,7 @@ function toRequest(incoming: IncomingMessage, signal: AbortSignal): Request | nu
   }
 }
 
-/** Read as fast as it is asked for; an end before its time is an error of the reader. */
+/** Reads the body on demand; a premature end is an error for the reader. */
 function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array<ArrayBuffer>> {
   incoming.pause();
   let open = true;
@@ -132,7 +134,7 @@ function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array<ArrayBuffe
         incoming.once('close', () => end(() => controller.error(new Error('The connection was closed.'))));
       },
       pull: () => void incoming.resume(),
-      // What is left of it is read and thrown away, or the connection would be of no further use.
+      // The rest is read and discarded, so that the connection can be used again.
       cancel: () => {
         open = false;
         incoming.resume();
@@ -177,7 +179,7 @@ function refuse(incoming: IncomingMessage, outgoing: ServerResponse, status: num
   incoming.resume();
 }
 
-/** A timeout stays with the connection, so that it is put back for the next request. */
+/** A timeout belongs to the connection, so it is restored for the next request. */
 class SocketPeer implements Peer {
   readonly listener: number;
   readonly #socket: Socket;

@@ -1,10 +1,10 @@
 import '#core/engines/sqlite/child.ts';
 
-/** The program that holds one SQLite file, on Deno, where no option ends a program with the one that started it. */
+/** The program that opens one SQLite file, on Deno, which has no option to end a child process with its parent. */
 interface Library {
   dlopen(name: string, symbols: object): { readonly symbols: { readonly prctl: (option: number, value: number) => number } };
 }
-const { Deno } = globalThis as unknown as { readonly Deno: Library };
+const { Deno } = globalThis as typeof globalThis & { readonly Deno: Library };
 
 if (process.platform === 'linux') {
   const [PR_SET_PDEATHSIG, SIGKILL] = [1, 9];

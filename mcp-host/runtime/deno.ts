@@ -6,10 +6,10 @@ import { dialledFetch } from './deno-fetch.ts';
 import { serve } from './deno-serve.ts';
 import type { Runtime } from './types.ts';
 
-// Bun has it in every module: what is loaded only when it is needed comes by it.
+// Bun has `require` in every module; modules that are loaded on demand use it.
 Object.assign(globalThis, { require: createRequire(import.meta.url) });
 
-/** Deno, by the modules of Node that it has: nothing here is Deno's alone. */
+/** Deno through its Node modules; no API of Deno is used. */
 export const DENO: Runtime = {
   serve,
   dialledFetch,
@@ -24,7 +24,7 @@ export const DENO: Runtime = {
   standardInput: () => Readable.toWeb(process.stdin) as unknown as ReadableStream<Uint8Array>,
 };
 
-/** UUIDs of version 7 (RFC 9562, section 5.7), with a counter for those of one millisecond. */
+/** UUIDs of version 7 (RFC 9562, section 5.7), with a counter for UUIDs of the same millisecond. */
 function createIds(): () => string {
   let last = 0;
   let counter = 0;

@@ -1,27 +1,29 @@
-/** A large answer on its way: what its reader has not taken is held in memory. */
+/** A large answer that is being sent, whose unread part takes memory. */
 export interface Sending {
   readonly bytes: number;
-  /** More is to be sent. */
+  /** Adds bytes to send. */
   grow(bytes: number): void;
-  /** Its reader did not take all of it at once. */
+  /** Reports that some of the answer is unread. */
   hold(): void;
-  /** @param counter has it from when it is held. */
+  /** @param counter called when some of the answer is unread. */
   onHold(counter: () => void): void;
-  /** @param counter is called with what was added. */
+  /** @param counter called with the added bytes. */
   onGrow(counter: (bytes: number) => void): void;
-  /** Cuts the connection that it is sent over. */
+  /** Cuts its connection. */
   drop(): void;
   onDrop(cut: () => void): void;
-  /** It was read, or its reader is gone. */
+  /** Reports that the answer was read, or that the reader has left. */
   end(): void;
   onEnd(forget: () => void): void;
 }
 
-/** Texts from so many characters on, and prepared answers from so many bytes on, are followed until they are read. */
+/**
+ * Texts from this number of characters on, and prepared answers from this number of bytes on, are tracked until they are read.
+ */
 export const LARGE_TEXT = 15_000;
 export const LARGE_BLOB = 256 * 1024;
 
-/** Most large answers are taken at once: until one is held, it costs no more than this object. */
+/** Most large answers are read at once, and then cost no more than this object. */
 class LargeAnswer implements Sending {
   bytes: number;
   #held = false;

@@ -3,26 +3,26 @@ import type { Sending } from './sending.ts';
 
 /** The other end of the connection that a request came over. */
 export interface Peer {
-  /** Number of the listener that took it; 0: none. */
+  /** Number of the listener that accepted it; 0: none. */
   readonly listener: number;
-  /** As the socket knows it. */
+  /** The address of the socket. */
   address(): string;
-  /** From now on it may wait in silence. */
+  /** Suspends the idle timeout of the connection. */
   hold(): void;
-  /** Once for every hold: its connection may idle out again. */
+  /** Called once for every hold: the connection may idle out again. */
   release(): void;
 }
 
 export interface ServeOptions {
   readonly host: string;
   readonly port: number;
-  /** Names the listener to its peers. */
+  /** Identifies the listener to its peers. */
   readonly number: number;
   readonly idle_seconds: number;
   readonly max_body_bytes: number;
-  /** The path of nearly all requests, which need not be read out of their URL then. */
+  /** The path of nearly all requests, which then need no parsing of their URL. */
   readonly usual_path: string;
-  /** @param path where it is known already. */
+  /** @param path the path, if it is already known. */
   readonly fetch: (request: Request, peer: Peer, path?: string) => Response | Promise<Response>;
   readonly fault: (error: Error) => Response;
 }
@@ -30,25 +30,25 @@ export interface ServeOptions {
 /** An open address. */
 export interface BoundServer {
   readonly port: number;
-  /** Takes no new connections; with `now` it ends those that are open. Settles when all have ended. */
+  /** Accepts no new connections; with `now` it ends open ones. Resolves when all have ended. */
   stop(now: boolean): Promise<void>;
 }
 
-/** What the host needs of the program that runs it, and each of them has in its own way. */
+/** The functions that differ between the runtimes. */
 export interface Runtime {
-  /** Rejects when the address cannot be had. */
+  /** Rejects when the address cannot be opened. */
   readonly serve: (options: ServeOptions) => Promise<BoundServer>;
-  /** What a large answer is sent as. */
+  /** The body for a large answer. */
   readonly largeBody: (answer: string | Blob, sending: Sending) => string | Blob | ReadableStream<Uint8Array>;
-  /** `fetch` for an address that was checked: it is dialled whatever the Host header and the name in the certificate are. Absent: `fetch` does it. */
+  /** `fetch` to a checked address, with any Host header and certificate name. Absent: `fetch` can do that. */
   readonly dialledFetch?: DialledFetch;
   /** In hexadecimal. */
   readonly sha256: (text: string) => string;
-  /** At most 53 bits of a quick hash, which no secret depends on. */
+  /** At most 53 bits of a fast hash, not for secrets. */
   readonly quickHash: (text: string) => number;
-  /** @param hash of bcrypt. */
+  /** @param hash a bcrypt hash. */
   readonly verifyPassword: (password: string, hash: string) => Promise<boolean>;
-  /** Ids that sort by the time of their making. */
+  /** Ids that sort by creation time. */
   readonly newRequestId: () => string;
   readonly standardInput: () => ReadableStream<Uint8Array>;
 }

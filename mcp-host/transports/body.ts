@@ -3,10 +3,10 @@ import { AppError } from '#core/errors.ts';
 import { RPC } from '#mcp-host/protocol/messages.ts';
 import { refuse } from '#mcp-host/protocol/replies.ts';
 
-/** Bytes of an MCP request body (contract section 13). */
+/** Largest body of an MCP request, in bytes. */
 export const BODY_LIMIT = 4 * 1024 * 1024;
 const LIMITS = { max_bytes: BODY_LIMIT, within_ms: 30_000 };
-/** What is smaller holds no more than its connection does, and is read the quickest way. */
+/** Smaller bodies take no more memory than their connection, and are read in the fastest way. */
 const LARGE = 64 * 1024;
 
 /** The parsed JSON of a POST, or the refusal. */

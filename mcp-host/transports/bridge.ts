@@ -9,16 +9,16 @@ import { decodedName } from '#mcp-host/protocol/protocol-version.ts';
 import { isMembers, META, type RpcId } from '#mcp-host/protocol/messages.ts';
 import type { Registry } from '#mcp-host/registry/registry.ts';
 
-/** What the peer sees now, or why nothing is served. */
+/** The peer's current view, or why nothing is served. */
 export type CurrentView = () => Registry | { readonly idle: string };
 
-/** Speaks for one peer that has a single stream of messages each way, over the same dispatcher as HTTP. */
+/** Connects a peer with a single stream of messages in each direction to the dispatcher of HTTP. */
 export interface Bridge {
-  /** One parsed message of the peer; settles when it is answered, or, for a subscription, when it has begun. */
+  /** Takes one parsed message of the peer; settles when it is answered, or when its subscription has begun. */
   take(message: unknown): Promise<void>;
-  /** Whether something that was taken is not answered yet. */
+  /** Whether there are unanswered messages. */
   readonly is_busy: () => boolean;
-  /** The peer is gone: its calls are cancelled, its session ends. */
+  /** Called when the peer has left: cancels its calls and ends its session. */
   close(): void;
 }
 
@@ -28,20 +28,20 @@ export interface BridgeOptions {
   readonly caller: () => Caller;
   /** Decides the side of a canary; absent: the credential does. */
   readonly key?: string;
-  /** That the peer speaks to; absent: everything. */
+  /** The peer's endpoint; absent: everything. */
   readonly endpoint?: Endpoint;
-  /** Of the peer; absent: it is on this machine. */
+  /** The peer's address; absent: it is on this machine. */
   readonly address?: string;
   /** Number of the listener that carries the peer; 0: none. */
   readonly listener: number;
   /** Takes the text of one message for the peer. */
   readonly send: (text: string) => void;
-  /** Called when everything that was taken is answered. */
+  /** Called when all messages are answered. */
   readonly idle?: () => void;
 }
 
-const URL_OF_NOBODY = 'http://localhost/mcp';
-/** After a stop, or a swap of the listener, the stream of a session is opened again. */
+const LOCAL_URL = 'http://localhost/mcp';
+/** After a stop or a swap of the listener, the stream of a session is reopened after this time. */
 const REOPEN_MS = 250;
 
 export function createBridge({
@@ -56,13 +56,13 @@ export function createBridge({
   idle,
 }: BridgeOptions): Bridge {
   const end = new AbortController();
-  /** What was taken and is not answered yet, with the ids of its messages. */
+  /** Unanswered messages with their ids. */
   const running = new Map<AbortController, RpcId | null>();
   const peer: Peer = { listener, address: () => address, hold: () => undefined, release: () => undefined };
   let session: string | null = null;
 
   const from = (method: 'GET' | 'POST' | 'DELETE', headers: Headers, signal?: AbortSignal) => ({
-    request: new Request(URL_OF_NOBODY, { method, headers, ...(signal && { signal }) }),
+    request: new Request(LOCAL_URL, { method, headers, ...(signal && { signal }) }),
     caller: caller(),
     endpoint,
     address: () => address,
@@ -85,7 +85,7 @@ export function createBridge({
     await readEvents(body, (_, data) => send(data)).catch(() => undefined);
   };
 
-  /** Hands changes of lists to a peer with a session, until it is gone. */
+  /** Sends changes of lists to a peer with a session, until it leaves. */
   const follow = async (id: string): Promise<void> => {
     while (!end.signal.aborted) {
       const response = await exchange('GET', new Headers({ [SESSION_HEADER]: id }), end.signal);
@@ -95,7 +95,7 @@ export function createBridge({
     }
   };
 
-  /** @returns the stream that goes on after the answer began. */
+  /** @returns the stream that continues after the beginning of the answer. */
   const answer = async (message: unknown, signal: AbortSignal): Promise<{ stream: Promise<void> | null }> => {
     const response = await exchange('POST', headersOf(message, session), signal, message);
     const opened = response.headers.get(SESSION_HEADER);
@@ -115,7 +115,7 @@ export function createBridge({
         const cancelled = message['params']['requestId'];
         for (const [controller, id] of running) if (id !== null && id === cancelled) controller.abort();
       }
-      // Nobody is there to be answered.
+      // The peer has left.
       if (end.signal.aborted) return;
       const controller = new AbortController();
       const { signal } = controller;
@@ -130,12 +130,12 @@ export function createBridge({
       });
       if (stream === null) return done();
       const ended = stream.finally(done);
-      // A subscription goes on; every other stream ends with the answer.
+      // A subscription continues; every other stream ends with the answer.
       if (!isMembers(message) || message['method'] !== 'subscriptions/listen') await ended;
     },
     is_busy: () => running.size > 0,
     close() {
-      // Also while nothing is served.
+      // The session ends even if nothing is served.
       if (session !== null) dispatch.delete(from('DELETE', new Headers({ [SESSION_HEADER]: session })));
       end.abort();
       for (const controller of running.keys()) controller.abort();
@@ -145,7 +145,7 @@ export function createBridge({
 
 const isStream = (response: Response): boolean => response.headers.get('content-type') === 'text/event-stream';
 
-/** The headers that the message would have over HTTP. */
+/** The headers that the message would have in an HTTP request. */
 function headersOf(message: unknown, session: string | null): Headers {
   const headers = new Headers({ accept: 'application/json, text/event-stream' });
   if (session !== null) headers.set(SESSION_HEADER, session);
@@ -153,7 +153,7 @@ function headersOf(message: unknown, session: string | null): Headers {
   const meta = isMembers(params['_meta']) ? params['_meta'] : {};
   const version = meta[META.version];
   const method = isMembers(message) ? message['method'] : undefined;
-  // Without them the message is refused for what it is.
+  // Without these members, the dispatcher refuses the message with the right error.
   if (typeof method !== 'string' || typeof version !== 'string') return headers;
   headers.set('mcp-protocol-version', encoded(version));
   headers.set('mcp-method', encoded(method));
@@ -162,6 +162,6 @@ function headersOf(message: unknown, session: string | null): Headers {
   return headers;
 }
 
-/** As 2026-07-28 encodes what is not plain ASCII (Value Encoding). */
+/** Encodes a text that is not plain ASCII, as 2026-07-28 does (Value Encoding). */
 const encoded = (text: string): string =>
   /^[!-~]([ -~]*[!-~])?$/.test(text) && !text.startsWith('=?') ? text : `=?base64?${Buffer.from(text).toString('base64')}?=`;

@@ -5,7 +5,7 @@ import { preflight, setCors } from '#core/edge/cors.ts';
 import { NO_HOST } from '#core/edge/requests/hostless.ts';
 import { createHostCheck, hostName, isOriginAllowed, originRefusal } from '#core/edge/origins.ts';
 import { isOurs } from '#core/edge/service-token.ts';
-import { type Auth, isAuthPath } from '../auth/authorise.ts';
+import { type Auth, isAuthPath } from '../auth/authenticate.ts';
 import type { RequestOrigin } from '../auth/scheme.ts';
 import { type Caller, holderOf } from '#mcp-host/auth/caller.ts';
 import type { CandidateAuth } from '#mcp-host/auth/candidates.ts';
@@ -34,45 +34,50 @@ type CurrentView = Registry | NotServing;
 
 export interface HttpOptions {
   readonly dispatch: Dispatch;
-  /** Requests whose credentials are being checked or whose bodies are being read; one that is taken away is refused. */
+  /** Requests whose credentials are being checked or whose bodies are being read; a removed one is refused. */
   readonly arriving: Set<Request>;
   readonly auth: Auth;
-  /** Shows that a request comes from our own front port. */
+  /** The token by which the installation's front port proves its requests. */
   readonly service_token: string;
   readonly trusted_proxies: readonly Network[];
   readonly sse: Sse;
   readonly views: Views;
   /** Names accepted in the Host header besides loopback names and IP literals, in lower case. */
   readonly allowed_hosts: () => ReadonlySet<string>;
-  /** What is served now, or why nothing is. */
+  /** The served registry, or why nothing is served. */
   readonly serving: () => CurrentView;
-  /** What an address serves of it; undefined: there is nothing at the address of a candidate. */
+  /** What an address serves; undefined: there is no candidate at the address. */
   readonly servingAt: (endpoint: Endpoint) => CurrentView | undefined;
-  /** The canary that runs; null: all callers are served the same. */
+  /** The running canary; null: all callers get the same version. */
   readonly canary: () => Canary | null;
-  readonly candidates: Pick<CandidateAuth, 'authorise' | 'holds' | 'readsOnly'>;
-  /** What carries the answers on compresses them; absent: lists may be sent as gzip. */
+  readonly candidates: Pick<CandidateAuth, 'authenticate' | 'holds' | 'readsOnly'>;
+  /** The platform compresses answers; absent: lists may be sent as gzip. */
   readonly compressed_outside?: boolean;
   readonly health: () => HostHealth;
+  /** Whether `/health` answers 503 while nothing can be served. A host has `/readyz` for that. */
+  readonly health_is_readiness?: boolean;
   readonly probes: Probes;
-  /** Absent: what carries the answers on bounds them. */
+  /** Absent: the platform bounds unread answers. */
   readonly unread?: Unread;
-  /** Called with the answer to a request that came to no call. */
+  /** Called for each request that was refused before a call. */
   readonly refused: (status: number, reason: string, address: () => string, client: string | null) => void;
 }
 
-/** @param path of the request, where it is known already. */
+/** @param path of the request, if it is already known. */
 export type HostFetch = (request: Request, peer: Peer, path?: string) => Promise<Response> | Response;
 
 export const MCP_PATH = '/mcp';
 const APPS_CHALLENGE = '/.well-known/openai-apps-challenge';
 
-/** The routes of the host: `/mcp` with what is below it, the hashes of its definitions, the challenge of OpenAI, `/sse` with `/messages`, `/health`, and those of OAuth. */
+/**
+ * The routes of the host: `/mcp` and the endpoints below it, the hashes of its definitions, the challenge of OpenAI, `/sse` and
+ * `/messages`, `/health`, the probes, and OAuth.
+ */
 export function createHttp(options: HttpOptions): HostFetch {
   const { probes, service_token, serving, trusted_proxies } = options;
   const isServed = createHostCheck(options.allowed_hosts);
   const answerAny = (request: Request, peer: Peer, request_id: string, path: string): Response | Promise<Response> => {
-    // A Host that is there and none may mislead what stands before us.
+    // A Host header without a valid name may mislead a proxy in front of the host.
     if (isRelative(request.url) && (request.headers.get('host') ?? '') !== '') return refuse(400, NO_HOST);
     const probed = path === MCP_PATH ? null : probes(path, request);
     if (probed !== null) return probed;
@@ -82,9 +87,9 @@ export function createHttp(options: HttpOptions): HostFetch {
       return reply('{"error":"not_found"}', 404);
     const { headers } = request;
     const by_proxy = trusted_proxies.length > 0 && headers.has('x-forwarded-host');
-    const asked_host = by_proxy ? requestedHost(headers, peer.address(), trusted_proxies) : headers.get('host');
-    const host = asked_host ?? hostOf(request.url);
-    // Our own front port reaches us by a name that only it may know, such as that of a container.
+    const requested_host = by_proxy ? requestedHost(headers, peer.address(), trusted_proxies) : headers.get('host');
+    const host = requested_host ?? hostOf(request.url);
+    // The front port may reach the host by an internal name, such as that of a container.
     if (!isServed(host) && !isOurs(headers, service_token)) {
       if (hostName(host) !== null) return refuse(403, 'This Host is not served here. Add its name to SVC_ALLOWED_HOSTS.');
       return path === '/health' ? answerHealth(request, options) : refuse(400, NO_HOST);
@@ -102,8 +107,8 @@ export function createHttp(options: HttpOptions): HostFetch {
       return withCors(preflight(headers.get('access-control-request-headers')), origin);
     const address = () => addressOf(request, peer.address(), options);
     const ours = () => isOurs(headers, service_token);
-    const origin_asked = () => requestedOrigin(headers, ours(), peer.address(), trusted_proxies);
-    const from = { address, origin: origin_asked, ours, request_id, path: endpoint?.path ?? '', is_sse };
+    const requested_origin = () => requestedOrigin(headers, ours(), peer.address(), trusted_proxies);
+    const from = { address, origin: requested_origin, ours, request_id, path: endpoint?.path ?? '', is_sse };
     const answered =
       endpoint !== null
         ? answer({ path, request, endpoint, peer, now, address, from, request_id }, options)
@@ -133,7 +138,7 @@ export function createHttp(options: HttpOptions): HostFetch {
   };
 }
 
-/** The endpoint of a path; null: it is none of MCP. */
+/** The endpoint of a path; null: it is not an MCP path. */
 function endpointAt(path: string): Endpoint | null {
   if (path === MCP_PATH) return WHOLE;
   if (isDefinitionsPath(path)) return definitionsAt(path);
@@ -142,7 +147,7 @@ function endpointAt(path: string): Endpoint | null {
   return endpointOf(rest) ?? candidateAt(rest);
 }
 
-/** What a caller, or the front port, may name a request. */
+/** Request ids that a caller or the front port may set. */
 const REQUEST_ID = /^[\w.-]{1,128}$/;
 
 async function withCors(answered: Response | Promise<Response>, origin: string): Promise<Response> {
@@ -151,23 +156,24 @@ async function withCors(answered: Response | Promise<Response>, origin: string):
   return response;
 }
 
-/** Names, queues and metrics are for who has the service token; everybody else learns whether the host is well. */
-async function answerHealth(request: Request, { health, service_token }: HttpOptions): Promise<Response> {
+/** Only requests with the service token get names, queues and metrics; others get the status. */
+async function answerHealth(request: Request, { health, service_token, health_is_readiness }: HttpOptions): Promise<Response> {
   if (request.method !== 'GET') return reply('{"error":"method_not_allowed"}', 405, { allow: 'GET' });
   const all = health();
-  if (isOurs(request.headers, service_token)) return Response.json(all);
+  const init = { status: health_is_readiness === true && all.status !== 'running' ? 503 : 200 };
+  if (isOurs(request.headers, service_token)) return Response.json(all, init);
   const { status, snapshot_version, server_name, transport, uptime_seconds, access_tokens } = all;
-  return Response.json({ status, snapshot_version, server_name, transport, uptime_seconds, access_tokens });
+  return Response.json({ status, snapshot_version, server_name, transport, uptime_seconds, access_tokens }, init);
 }
 
-/** Proves to OpenAI that the domain belongs to who runs the server. */
+/** Proves to OpenAI that the domain belongs to the operator of the server. */
 function answerChallenge({ method }: Request, now: CurrentView): Response {
   if (method !== 'GET') return reply('{"error":"method_not_allowed"}', 405, { allow: 'GET' });
   const text = 'idle' in now ? null : (now.server.openai_apps_challenge ?? null);
   return text === null ? reply('{"error":"not_found"}', 404) : new Response(text, { headers: { 'content-type': 'text/plain' } });
 }
 
-/** What a client reads or buys before it has a credential. */
+/** Answers requests for OAuth metadata and tokens, which need no credential. */
 async function answerAuth(
   path: string,
   request: Request,
@@ -180,7 +186,7 @@ async function answerAuth(
   return auth.answer(path, request, now.server, from);
 }
 
-/** What a host is set to speak over standard input is not to be had over the network. */
+/** With the transport stdio, the host serves nothing over the network. */
 const SPEAKS_STDIO =
   'This server uses standard input and output. The Sluice UI shows the command under MCP access; in the folder of Sluice it is: bun mcp-host/stdio.ts';
 
@@ -190,36 +196,36 @@ interface IncomingRequest extends Omit<Exchange, 'registry' | 'caller'> {
   readonly endpoint: Endpoint;
   readonly now: CurrentView;
   readonly from: RequestOrigin;
-  /** Its body, where that was read before. */
+  /** The body, if it was already read. */
   readonly message?: Message;
 }
 
-function answer(asked: IncomingRequest, options: HttpOptions): Response | Promise<Response> {
-  const { path, request, now, from } = asked;
+function answer(incoming: IncomingRequest, options: HttpOptions): Response | Promise<Response> {
+  const { path, request, now, from } = incoming;
   if ('idle' in now) {
     const { held, idle } = now;
-    // A call that may finish yet waits for the answer of its person.
+    // The request may carry a person's answer, for which a call waits that may still finish.
     if (held === null || !options.dispatch.awaits(request)) return refuse(503, idle, RETRY);
-    return answer({ ...asked, now: held, answers_only: idle }, options);
+    return answer({ ...incoming, now: held, answers_only: idle }, options);
   }
   const { transport } = now.server;
   if (transport === 'stdio') return refuse(404, SPEAKS_STDIO);
   if (transport !== 'sse' && Object.hasOwn(SSE_METHODS, path)) return reply('{"error":"not_found"}', 404);
-  if (asked.endpoint.candidate !== null) return answerCandidate(asked.endpoint.candidate, asked, options);
-  const caller = options.auth.authorise(request, now.server, from);
-  if (caller instanceof Promise) return answerLater(caller, now, asked, options);
-  return answerTo(caller, now, asked, options);
+  if (incoming.endpoint.candidate !== null) return answerCandidate(incoming.endpoint.candidate, incoming, options);
+  const caller = options.auth.authenticate(request, now.server, from);
+  if (caller instanceof Promise) return answerLater(caller, now, incoming, options);
+  return answerTo(caller, now, incoming, options);
 }
 
-/** A stop waits for a call while its credential is checked, as while its body arrives. */
+/** Counts the call while its credentials are being checked, because a stop waits for such calls. */
 async function answerLater(
   verdict: Promise<Caller | Response>,
   registry: Registry,
-  asked: IncomingRequest,
+  incoming: IncomingRequest,
   options: HttpOptions,
 ): Promise<Response> {
   const { arriving, serving } = options;
-  const { request } = asked;
+  const { request } = incoming;
   if (request.method === 'POST') arriving.add(request);
   let is_awaited = false;
   const caller = await verdict.finally(() => {
@@ -227,31 +233,31 @@ async function answerLater(
   });
   if (caller instanceof Response) return caller;
   const now = serving();
-  if (now === registry || ('idle' in now && is_awaited)) return answerTo(caller, registry, asked, options);
-  return answerAnew(asked, options);
+  if (now === registry || ('idle' in now && is_awaited)) return answerTo(caller, registry, incoming, options);
+  return answerAnew(incoming, options);
 }
 
-/** What was waited for took so long that something else is served, or that the caller is not let in any more. */
-function answerAnew({ answers_only: _, ...asked }: IncomingRequest, options: HttpOptions): Response | Promise<Response> {
-  return answer({ ...asked, now: options.serving() }, options);
+/** Starts again, because while the request waited another version was served, or the caller lost its admission. */
+function answerAnew({ answers_only: _, ...incoming }: IncomingRequest, options: HttpOptions): Response | Promise<Response> {
+  return answer({ ...incoming, now: options.serving() }, options);
 }
 
-/** The token of a candidate counts at its address alone, and no other one does there. */
-function answerCandidate(id: string, asked: IncomingRequest, options: HttpOptions): Response | Promise<Response> {
-  const caller = options.candidates.authorise(asked.request, id, asked.address);
-  const registry = options.servingAt(asked.endpoint);
+/** The token of a candidate is valid only at its address, where no other credential is valid. */
+function answerCandidate(id: string, incoming: IncomingRequest, options: HttpOptions): Response | Promise<Response> {
+  const caller = options.candidates.authenticate(incoming.request, id, incoming.address);
+  const registry = options.servingAt(incoming.endpoint);
   if (registry === undefined || 'idle' in registry) return refuse(404, NOTHING_HERE);
-  const endpoint = { ...asked.endpoint, read_only: options.candidates.readsOnly(id) };
-  return answerTo(caller, registry, { ...asked, endpoint }, options);
+  const endpoint = { ...incoming.endpoint, read_only: options.candidates.readsOnly(id) };
+  return answerTo(caller, registry, { ...incoming, endpoint }, options);
 }
 
 function answerTo(
   caller: Caller | Response,
   registry: Registry,
-  asked: IncomingRequest,
+  incoming: IncomingRequest,
   options: HttpOptions,
 ): Response | Promise<Response> {
-  const { path, request, endpoint, peer, address, from, request_id, answers_only } = asked;
+  const { path, request, endpoint, peer, address, from, request_id, answers_only } = incoming;
   const { auth, dispatch, sse, views, canary, compressed_outside = false } = options;
   if (caller instanceof Response) return caller;
   const { method } = request;
@@ -265,10 +271,10 @@ function answerTo(
   const forKey = running === null || endpoint.candidate !== null ? null : (key: string) => chosen(registry, running, key);
   const mine = forKey === null ? registry : forKey(sideKey(request, caller, address));
   const seen = views.of(mine, { rights, endpoint });
-  const beyond = rights.may_ask.length === 0 ? null : beyondOf(registry, caller, from, { auth, views });
+  const beyond = rights.may_ask.length === 0 ? null : grantableScopesOf(registry, caller, from, { auth, views });
   if (seen === null) {
     const may_ask = endpoint.toolset !== null && rights.may_ask.includes(endpoint.toolset) ? [endpoint.toolset] : [];
-    return beyond === null || may_ask.length === 0 ? refuse(404, NOTHING_HERE) : askFirst(may_ask, beyond);
+    return beyond === null || may_ask.length === 0 ? refuse(404, NOTHING_HERE) : scopeChallenge(may_ask, beyond);
   }
   if (isDefinitionsPath(path)) return definitionsAnswer(request, seen);
   const exchange = {
@@ -280,29 +286,29 @@ function answerTo(
     peer,
     accepts_gzip,
     request_id,
-    ...(answers_only === undefined ? {} : { answers_only }),
-    ...(beyond === null ? {} : { beyond }),
-    ...(forKey === null ? {} : { forKey: (key: string) => views.of(forKey(key), { rights, endpoint }) ?? seen }),
+    answers_only,
+    beyond: beyond ?? undefined,
+    forKey: forKey === null ? undefined : (key: string) => views.of(forKey(key), { rights, endpoint }) ?? seen,
   };
-  if (method === 'POST') return answerPost(exchange, registry, asked, options);
+  if (method === 'POST') return answerPost(exchange, registry, incoming, options);
   if (method === 'GET') return dispatch.get(exchange);
   if (method === 'DELETE') return dispatch.delete(exchange);
   return refuse(405, 'Use POST.', { allow: 'POST' });
 }
 
-/** What decides the side of a canary: the credential, else the session, else the address. */
+/** The key that decides the side of a canary: the credential, else the session, else the address. */
 const sideKey = ({ headers }: Request, caller: Caller, address: () => string): string =>
   caller.owner || headers.get(SESSION_HEADER) || holderOf(caller, address);
 
-/** Said of an address that serves nothing and of one that serves nothing to this caller alike. */
+/** The same text for an address that serves nothing, and for an address that serves nothing to this caller. */
 const NOTHING_HERE = 'There is no toolset at this address, or you cannot use it.';
 
-const askFirst = (scopes: readonly string[], beyond: GrantableScopes): Response =>
+const scopeChallenge = (scopes: readonly string[], beyond: GrantableScopes): Response =>
   refuse(403, `This needs the scope ${scopes.join(' or ')}. Sign in again and allow it.`, {
     'www-authenticate': beyond.challenge(scopes),
   });
 
-function beyondOf(
+function grantableScopesOf(
   registry: Registry,
   { rights: { toolsets, may_ask } }: Caller,
   from: RequestOrigin,
@@ -318,12 +324,12 @@ function beyondOf(
 async function answerPost(
   exchange: Exchange,
   registry: Registry,
-  asked: IncomingRequest,
+  incoming: IncomingRequest,
   options: HttpOptions,
 ): Promise<Response> {
   const { auth, dispatch, arriving } = options;
   const { request } = exchange;
-  let { message } = asked;
+  let { message } = incoming;
   if (message === undefined) {
     arriving.add(request);
     const edition = auth.edition();
@@ -331,14 +337,16 @@ async function answerPost(
     const is_awaited = arriving.delete(request);
     if (read instanceof Response) return read;
     if (auth.edition() !== edition || !stillHolds(exchange, registry, is_awaited, options))
-      return answerAnew({ ...asked, message: read }, options);
+      return answerAnew({ ...incoming, message: read }, options);
     message = read;
   }
   const response = await dispatch.post(exchange, message.body);
   return wantsEvents(request) ? asEvent(response) : response;
 }
 
-/** Whether it is served as before, and its caller let in. @param is_awaited what is stopped waits for the request. */
+/**
+ * Whether the same registry is served and the caller is still admitted. @param is_awaited whether a stop waits for the request.
+ */
 function stillHolds(
   { caller, endpoint }: Exchange,
   registry: Registry,
@@ -350,7 +358,7 @@ function stillHolds(
   return endpoint.candidate === null ? auth.holds(caller, registry.server) : candidates.holds(caller.owner);
 }
 
-/** A client that accepts events and names no JSON. Everybody else gets JSON, whatever they say. */
+/** Whether a client accepts events but no JSON. All other clients get JSON. */
 function wantsEvents(request: Request): boolean {
   const accept = request.headers.get('accept');
   return accept !== null && accept.includes('text/event-stream') && !/application\/(?:json|\*)|\*\/\*/.test(accept);
@@ -361,17 +369,17 @@ async function asEvent(response: Response): Promise<Response> {
   return eventResponse(eventOf(await response.text()), new Headers(response.headers));
 }
 
-/** As far as a trusted proxy says so: the host itself speaks without TLS. */
+/** Whether a trusted proxy states that the client uses HTTPS; the host itself has no TLS. */
 const isHttps = ({ headers }: Request, peer: Peer, { trusted_proxies }: HttpOptions): boolean =>
   forwardedScheme(peer.address(), headers.get('x-forwarded-proto'), trusted_proxies) === 'https';
 
-/** Our own front port says for whom it asks, and so does a trusted proxy (contract section 0). */
+/** The caller's address: stated by the installation's front port or a trusted proxy, else that of the socket. */
 function addressOf({ headers }: Request, socket_address: string, { service_token, trusted_proxies }: HttpOptions): string {
   const stated = isOurs(headers, service_token) ? headers.get('x-client-address') : null;
   return stated ?? clientAddress(socket_address, headers.get('x-forwarded-for'), trusted_proxies) ?? socket_address;
 }
 
-/** What Bun calls the URL of a request without a valid Host is its path. */
+/** Bun sets the URL of a request without a valid Host to its path. */
 const isRelative = (url: string): boolean => url.charCodeAt(0) === SLASH;
 const SLASH = 0x2f;
 

@@ -14,14 +14,14 @@ export interface Address {
   readonly port: number;
 }
 
-/** The network address of the host. A new one is open before the old one closes. */
+/** The network address of the host. A new address is opened before the old one is closed. */
 export interface Listener {
-  /** Opens an address beside the current one for the snapshot to come; rejects with `conflict` when it cannot be had. */
+  /** Opens an address beside the current one for the next snapshot; rejects with `conflict` when it cannot be opened. */
   prepare(address: Address): Promise<void>;
-  /** Makes an address the current one; the old one finishes what it has begun, then closes. */
+  /** Makes an address the current one; the old one finishes its open exchanges, then closes. */
   use(address: Address): Promise<void>;
   current(): { readonly address: Address; readonly url: string } | null;
-  /** Takes no new connections, waits for open exchanges, at most `grace_ms`. */
+  /** Accepts no new connections and waits for open exchanges, at most `grace_ms`. */
   close(grace_ms: number): Promise<void>;
 }
 
@@ -29,12 +29,17 @@ export interface ListenerOptions {
   readonly fetch: HostFetch;
   /** Ends the streams that a listener carries. */
   readonly endStreams: (listener: number) => void;
+  /** Called with the URL of the new current address; null: there is none. */
+  readonly onMove?: (url: string | null) => void;
   readonly log?: Log;
-  /** How long a prepared address waits for its snapshot. */
+  /** How long a prepared address waits for its snapshot, in ms. */
   readonly prepared_ms?: number;
-  /** The same for one that had to take the place of the current address, which nobody reaches meanwhile. */
+  /**
+   * The same time for a prepared address that took over the port of the current one, because clients cannot reach that one until
+   * then.
+   */
   readonly in_place_ms?: number;
-  /** Connections that say and hear nothing for so long are closed; those of streams and of calls that run are not. */
+  /** Silent connections are closed after this time, except those of streams and running calls. */
   readonly idle_seconds?: number;
   /** How long exchanges of a replaced address may take. */
   readonly grace_ms?: number;
@@ -46,44 +51,70 @@ interface Open {
   readonly server: BoundServer;
 }
 
-export function createListener(options: ListenerOptions): Listener {
-  const {
-    fetch,
-    endStreams,
-    prepared_ms = 60_000,
-    in_place_ms = 6_000,
-    grace_ms = 10_000,
-    idle_seconds = IDLE_SECONDS,
-  } = options;
-  let counter = 0;
-  let current: Open | null = null;
-  let prepared: (Open & { expiry: Timer }) | null = null;
-  /** The address whose place a prepared one had to take, or that was lost on the way to another one, until one is used. */
-  let displaced: Address | null = null;
-  let reverting: Timer | undefined;
-  const closing = new Set<Promise<void>>();
-  let last: Promise<unknown> = Promise.resolve();
-  /** One change of addresses after the other. */
-  const inOrder = <T>(change: () => Promise<T>): Promise<T> => {
-    const changed = last.then(change);
-    last = changed.catch(() => undefined);
-    return changed;
-  };
+export const createListener = (options: ListenerOptions): Listener => new AddressListener(options);
 
-  const open = async (address: Address): Promise<Open> => {
-    const number = ++counter;
+class AddressListener implements Listener {
+  readonly #options: ListenerOptions;
+  readonly #grace_ms: number;
+  #counter = 0;
+  #current: Open | null = null;
+  #prepared: (Open & { expiry: Timer }) | null = null;
+  /** The address whose port a prepared one took over, or that was lost during a failed swap, until an address is used. */
+  #displaced: Address | null = null;
+  #reverting: Timer | undefined;
+  readonly #closing = new Set<Promise<void>>();
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(options: ListenerOptions) {
+    this.#options = options;
+    this.#grace_ms = options.grace_ms ?? 10_000;
+  }
+
+  prepare(address: Address): Promise<void> {
+    return this.#inOrder(() => this.#prepare(address));
+  }
+
+  use(address: Address): Promise<void> {
+    return this.#inOrder(() => this.#use(address));
+  }
+
+  current(): { readonly address: Address; readonly url: string } | null {
+    return this.#current && { address: this.#current.address, url: urlOf(this.#current) };
+  }
+
+  close(grace: number): Promise<void> {
+    return this.#inOrder(async () => {
+      clearTimeout(this.#reverting);
+      this.#displaced = null;
+      this.#discard();
+      if (this.#current !== null) void this.#retire(this.#current, grace);
+      this.#setCurrent(null);
+      await Promise.all(this.#closing);
+    });
+  }
+
+  /** Runs changes of the address one after the other. */
+  #inOrder<T>(change: () => Promise<T>): Promise<T> {
+    const changed = this.#last.then(change);
+    this.#last = changed.catch(() => undefined);
+    return changed;
+  }
+
+  async #open(address: Address): Promise<Open> {
+    const { fetch, idle_seconds, log } = this.#options;
+    const number = ++this.#counter;
     try {
       const server = await serve({
         host: address.host,
         port: address.port,
         number,
-        idle_seconds,
-        // Beyond our own limit, so that our own answer names it.
+        idle_seconds: idle_seconds ?? IDLE_SECONDS,
+        // Above the limit of the host, so that the host answers with its limit.
         max_body_bytes: 2 * BODY_LIMIT,
         usual_path: MCP_PATH,
         fetch,
         fault(error) {
-          options.log?.error('request_failed', { error: error.stack ?? error.message });
+          log?.error('request_failed', { error: error.stack ?? error.message });
           return refuse(500, 'The server failed. See its log.', undefined, { code: RPC.internal });
         },
       });
@@ -91,133 +122,132 @@ export function createListener(options: ListenerOptions): Listener {
     } catch (error) {
       throw new AppError('conflict', refusal(address, error), { cause: error });
     }
-  };
-  const retire = (old: Open, grace = grace_ms): Promise<void> => {
-    const stopped = old.server.stop(false);
-    endStreams(old.number);
-    const closed = withTimeout(stopped, grace, () => undefined)
-      .then(() => old.server.stop(true))
-      .finally(() => closing.delete(closed));
-    closing.add(closed);
-    return closed;
-  };
-  const discard = () => {
-    if (prepared === null) return;
-    clearTimeout(prepared.expiry);
-    void retire(prepared);
-    prepared = null;
-  };
-  const isCurrent = (address: Address) => current !== null && sameAddress(current.address, address);
-
-  return {
-    prepare: (address) => inOrder(() => prepare(address)),
-    use: (address) => inOrder(() => use(address)),
-    current: () => current && { address: current.address, url: urlOf(current) },
-    close: (grace) =>
-      inOrder(async () => {
-        clearTimeout(reverting);
-        displaced = null;
-        discard();
-        if (current !== null) void retire(current, grace);
-        current = null;
-        await Promise.all(closing);
-      }),
-  };
-
-  async function prepare(address: Address): Promise<void> {
-    if (prepared !== null && sameAddress(prepared.address, address)) return;
-    if (isCurrent(address)) {
-      if (displaced !== null) revertLater(in_place_ms);
-      return;
-    }
-    discard();
-    await revert();
-    if (isCurrent(address)) return;
-    if (current?.address.port === address.port && address.port !== 0) {
-      const before = current.address;
-      await swapInPlace(address);
-      displaced = before;
-      revertLater(in_place_ms);
-      return;
-    }
-    const opened = await open(address);
-    prepared = { ...opened, expiry: setTimeout(discard, prepared_ms) };
   }
 
-  async function use(address: Address): Promise<void> {
-    clearTimeout(reverting);
+  #retire(old: Open, grace = this.#grace_ms): Promise<void> {
+    const stopped = old.server.stop(false);
+    this.#options.endStreams(old.number);
+    const closed = withTimeout(stopped, grace, () => undefined)
+      .then(() => old.server.stop(true))
+      .finally(() => this.#closing.delete(closed));
+    this.#closing.add(closed);
+    return closed;
+  }
+
+  #discard(): void {
+    if (this.#prepared === null) return;
+    clearTimeout(this.#prepared.expiry);
+    void this.#retire(this.#prepared);
+    this.#prepared = null;
+  }
+
+  #setCurrent(next: Open | null): void {
+    this.#current = next;
+    this.#options.onMove?.(next && urlOf(next));
+  }
+
+  #isCurrent(address: Address): boolean {
+    return this.#current !== null && sameAddress(this.#current.address, address);
+  }
+
+  async #prepare(address: Address): Promise<void> {
+    if (this.#prepared !== null && sameAddress(this.#prepared.address, address)) return;
+    if (this.#isCurrent(address)) {
+      if (this.#displaced !== null) this.#revertLater(this.#options.in_place_ms ?? 6_000);
+      return;
+    }
+    this.#discard();
+    await this.#revert();
+    if (this.#isCurrent(address)) return;
+    if (this.#current?.address.port === address.port && address.port !== 0) {
+      const before = this.#current.address;
+      await this.#swapOnPort(address);
+      this.#displaced = before;
+      this.#revertLater(this.#options.in_place_ms ?? 6_000);
+      return;
+    }
+    const opened = await this.#open(address);
+    this.#prepared = { ...opened, expiry: setTimeout(() => this.#discard(), this.#options.prepared_ms ?? 60_000) };
+  }
+
+  async #use(address: Address): Promise<void> {
+    clearTimeout(this.#reverting);
     try {
-      await moveTo(address);
-      displaced = null;
+      await this.#moveTo(address);
+      this.#displaced = null;
     } catch (error) {
-      if (displaced !== null) revertLater(RETRY_MS);
+      if (this.#displaced !== null) this.#revertLater(RETRY_MS);
       throw error;
     }
   }
 
-  async function moveTo(address: Address): Promise<void> {
-    if (isCurrent(address)) return discard();
-    if (prepared !== null && sameAddress(prepared.address, address)) {
-      const next = prepared;
+  async #moveTo(address: Address): Promise<void> {
+    if (this.#isCurrent(address)) return this.#discard();
+    if (this.#prepared !== null && sameAddress(this.#prepared.address, address)) {
+      const next = this.#prepared;
       clearTimeout(next.expiry);
-      prepared = null;
-      replace(next);
+      this.#prepared = null;
+      this.#replace(next);
       return;
     }
-    discard();
-    if (current?.address.port === address.port && address.port !== 0) {
-      await swapInPlace(address);
+    this.#discard();
+    if (this.#current?.address.port === address.port && address.port !== 0) {
+      await this.#swapOnPort(address);
       return;
     }
-    replace(await open(address));
+    this.#replace(await this.#open(address));
   }
 
-  function replace(next: Open): void {
-    if (current !== null) void retire(current);
-    current = next;
+  #replace(next: Open): void {
+    if (this.#current !== null) void this.#retire(this.#current);
+    this.#setCurrent(next);
   }
 
-  /** Two addresses of one port may overlap (0.0.0.0 and 127.0.0.1): the old one makes room first, and comes back on failure, as soon as it can. */
-  async function swapInPlace(address: Address): Promise<void> {
-    const old = current;
+  /**
+   * Two addresses on one port may overlap (0.0.0.0 and 127.0.0.1): the old one is closed first, and reopened after a failure, as
+   * soon as possible.
+   */
+  async #swapOnPort(address: Address): Promise<void> {
+    const old = this.#current;
     if (old === null) return;
-    void retire(old);
-    current = null;
+    void this.#retire(old);
+    this.#setCurrent(null);
     try {
-      current = await open(address);
+      this.#setCurrent(await this.#open(address));
     } catch (error) {
-      current = await open(old.address).catch(() => null);
-      if (current === null) {
-        displaced ??= old.address;
-        revertLater(RETRY_MS);
+      const back = await this.#open(old.address).catch(() => null);
+      this.#setCurrent(back);
+      if (back === null) {
+        this.#displaced ??= old.address;
+        this.#revertLater(RETRY_MS);
       }
       throw error;
     }
   }
 
-  /** Goes back to the displaced address; while that cannot be had the host stays where it is, and tries again. */
-  async function revert(): Promise<void> {
-    clearTimeout(reverting);
-    if (displaced === null) return;
+  /** Opens the displaced address again. While that fails, the host stays at its current address and tries again. */
+  async #revert(): Promise<void> {
+    clearTimeout(this.#reverting);
+    if (this.#displaced === null) return;
     try {
-      if (current === null) current = await open(displaced);
-      else await swapInPlace(displaced);
-      displaced = null;
+      if (this.#current === null) this.#setCurrent(await this.#open(this.#displaced));
+      else await this.#swapOnPort(this.#displaced);
+      this.#displaced = null;
     } catch {
-      revertLater(RETRY_MS);
+      this.#revertLater(RETRY_MS);
     }
   }
 
-  function revertLater(ms: number): void {
-    clearTimeout(reverting);
-    reverting = setTimeout(() => void inOrder(revert), ms);
+  #revertLater(ms: number): void {
+    clearTimeout(this.#reverting);
+    this.#reverting = setTimeout(() => void this.#inOrder(() => this.#revert()), ms);
   }
 }
 
-/** Between two attempts to have an address back. */
+/** Time between two attempts to reopen an address, in ms. */
 const RETRY_MS = 1_000;
 
-/** Of a host that is not on the network. */
+/** The listener of a host without a network address. */
 export const NO_LISTENER: Listener = {
   prepare: () => Promise.resolve(),
   use: () => Promise.resolve(),

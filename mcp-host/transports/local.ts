@@ -7,7 +7,7 @@ import type { CurrentView } from './bridge.ts';
 
 const USAGE = 'Usage: stdio [--toolset NAME]';
 
-/** What the arguments of the program ask for. Throws a sentence for its user. */
+/** The endpoint that the arguments of the program select. Throws `UsageError` with a sentence for the user. */
 export function endpointOfArguments(args: readonly string[]): Endpoint {
   const [option, value, ...rest] = args.flatMap((arg) => (arg.startsWith('--toolset=') ? ['--toolset', arg.slice(10)] : [arg]));
   if (option === undefined) return WHOLE;
@@ -19,7 +19,7 @@ export function endpointOfArguments(args: readonly string[]): Endpoint {
 
 export class UsageError extends Error {}
 
-/** What the peer on this machine sees at an endpoint now, or why nothing. */
+/** The view of the peer on this machine at an endpoint, or why nothing is served. */
 export const servingAt =
   (serving: CurrentView, views: Views, endpoint: Endpoint): CurrentView =>
   () => {

@@ -5,23 +5,23 @@ import type { Dispatch } from '#mcp-host/dispatch/dispatch.ts';
 import { WHOLE } from '#core/edge/mcp-endpoint.ts';
 import type { Peer } from '#mcp-host/runtime/types.ts';
 import { refuse } from '#mcp-host/protocol/replies.ts';
-import { replyToFault } from '#mcp-host/dispatch/fault-replies.ts';
+import { replyToFault } from '#mcp-host/dispatch/answer.ts';
 import type { Streams } from '#mcp-host/dispatch/streams.ts';
 import type { Viewer, Views } from '#mcp-host/registry/views.ts';
 import { readMessage } from './body.ts';
 import { type Bridge, createBridge, type CurrentView } from './bridge.ts';
 
-/** The transport of the revision 2024-11-05: a stream at `/sse`, messages posted to the address that it names first. */
+/** The transport of the revision 2024-11-05: a stream at `/sse`, and messages posted to the address in its first event. */
 export interface Sse {
   /** `GET /sse`. */
   open(caller: Caller, peer: Peer, address: string): Response;
-  /** `POST /messages`: answered with 202, the result comes over the stream of the same caller. */
+  /** `POST /messages`: answered with 202. The result is sent on the stream of the same caller. */
   post(request: Request, caller: Caller): Promise<Response>;
 }
 
 export interface SseOptions {
   readonly dispatch: Dispatch;
-  /** What somebody is served now, or why nothing is. */
+  /** What a viewer is served, or why nothing is served. */
   readonly serving: (viewer: Viewer) => ReturnType<CurrentView>;
   readonly views: Views;
   readonly streams: Streams;
@@ -29,7 +29,7 @@ export interface SseOptions {
 }
 
 interface Reader {
-  /** With the rights that it had last. */
+  /** The caller of the last request, with its rights. */
   caller: Caller;
   readonly bridge: Bridge;
 }
@@ -79,12 +79,12 @@ export function createSse({ dispatch, serving, views, streams, log }: SseOptions
     async post(request, caller) {
       const id = new URL(request.url).searchParams.get(PARAMETER) ?? '';
       const reader = readers.get(id);
-      // Another caller learns no more than that there is nothing.
+      // Another caller gets the same answer as for an unknown session.
       if (reader === undefined || reader.caller.owner !== caller.owner) return refuse(404, NOT_FOUND);
       reader.caller = caller;
       const message = await readMessage(request);
       if (message instanceof Response) return message;
-      // The stream may have ended while the message arrived, such as with its credential.
+      // The stream may have ended while the message arrived, for example with its credential.
       if (readers.get(id) !== reader) return refuse(404, NOT_FOUND);
       reader.bridge.take(message.body).catch((error: unknown) => log.error('message_failed', { error: String(error) }));
       return new Response('Accepted', { status: 202 });

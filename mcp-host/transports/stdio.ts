@@ -7,14 +7,14 @@ import { BODY_LIMIT } from './body.ts';
 
 export interface StdioOptions {
   readonly input: ReadableStream<Uint8Array>;
-  /** Made with the function that takes every message to write. */
+  /** Creates the bridge. @param send writes a message. */
   readonly connect: (send: (text: string) => void) => Bridge;
   /** Writes one line. */
   readonly write: (line: string) => void;
   readonly log: Log;
 }
 
-/** Serves one peer over lines of JSON. Settles when the input has ended and everything that was asked is answered. */
+/** Serves one peer over lines of JSON. Settles when the input has ended and every request is answered. */
 export async function serveStdio({ input, connect, write, log }: StdioOptions): Promise<void> {
   const send = (text: string) => write(`${oneLine(text)}\n`);
   const bridge = connect(send);
@@ -46,7 +46,7 @@ export async function serveStdio({ input, connect, write, log }: StdioOptions): 
   bridge.close();
 }
 
-/** Hands over each line; one that is too long is skipped and told. */
+/** Passes on each line; a line that is too long is skipped and reported. */
 async function readLines(input: ReadableStream<Uint8Array>, take: (line: string) => void, tooLong: () => void): Promise<void> {
   const decoder = new TextDecoder();
   let text = '';

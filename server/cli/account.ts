@@ -52,7 +52,7 @@ export const resetTwoFactor: Command = {
     }),
 };
 
-/** Whoever is locked out by a provider that fails gets in again with a password. Says whether there was something to do. */
+/** Lets people sign in with a password while their provider fails. @returns false when password sign-in was on already. */
 async function turnPasswordsOn(app: ControlPlane): Promise<boolean> {
   if ((await readSettings(app)).settings.password_sign_in) return false;
   await run(app, 'config.update', { password_sign_in: true }, operatorCall());
@@ -62,7 +62,7 @@ async function turnPasswordsOn(app: ControlPlane): Promise<boolean> {
 const operatorContext = (app: ControlPlane): Context<ControlPlane> => ({ ...operatorCall(), app });
 const ended = (count: number): string => (count === 1 ? 'One session ended.' : `${count} sessions ended.`);
 
-/** Whoever is named, or the only person that there is. */
+/** The named person, or the only one. */
 async function personOf(app: ControlPlane, username: string | boolean | undefined): Promise<PersonRow> {
   const people = await app.store.db.select().from(app.store.tables.people);
   if (people.length === 0) {

@@ -3,7 +3,7 @@ import { existsSync, renameSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { sql } from 'drizzle-orm';
 import { databaseUrl } from '#core/store/open.ts';
-import { keptDevSecrets } from '#core/edge/dev-secrets.ts';
+import { storedDevSecrets } from '#core/edge/dev-secrets.ts';
 import type { Env } from '#core/process/env.ts';
 import { AppError } from '#core/errors.ts';
 import { draftOf, syncFolder } from '#core/lib/durable-file.ts';
@@ -19,21 +19,21 @@ export const backup: Command = {
     if (embeddedFile(env) === null) {
       terminal.out(`${dumpLine(databaseUrl(env), name)}\n`);
       terminal.err(
-        `Run this command. It prompts for the password, or takes it from PGPASSWORD or the password file.\n${theRest(env)}\n`,
+        `Run this command. It prompts for the password, or takes it from PGPASSWORD or the password file.\n${notInBackup(env)}\n`,
       );
       return 0;
     }
     const target = resolve(name);
     await copyEmbedded(env, target);
-    terminal.out(`The metadata database was copied to ${target}. ${theRest(env)}\n`);
+    terminal.out(`The metadata database was copied to ${target}. ${notInBackup(env)}\n`);
     return 0;
   },
 };
 
-/** What a copy of the database does not hold. */
-function theRest({ SVC_DATA_DIR, SVC_SQLITE_DIR }: Env): string {
+/** Lists what a copy of the database does not contain. */
+function notInBackup({ SVC_DATA_DIR, SVC_SQLITE_DIR }: Env): string {
   const generated =
-    'SVC_ENCRYPTION_KEY' in keptDevSecrets(SVC_DATA_DIR) ? ' (generated: it is in dev-secrets.json in the data folder)' : '';
+    'SVC_ENCRYPTION_KEY' in storedDevSecrets(SVC_DATA_DIR) ? ' (generated: it is in dev-secrets.json in the data folder)' : '';
   return [
     `Back up SVC_ENCRYPTION_KEY${generated} separately: without it, no secret can be decrypted.`,
     `SQLite databases and uploaded files are in ${SVC_SQLITE_DIR}: copy this folder too.`,

@@ -9,7 +9,7 @@ import { createRedisKv } from '#core/cluster/redis.ts';
 import { canSignIn, type PersonRow } from '#core/identity/account.ts';
 import { secretFaults } from '#core/versions/keys.ts';
 import { reasonOf } from '#core/process/log.ts';
-import { type MigrationState, unfitFor } from '#core/store/migrate.ts';
+import { type MigrationState, refusalOf, incompatibility } from '#core/store/migrate.ts';
 import type { Store } from '#core/store/store.ts';
 import type { Command } from './command.ts';
 import { openingVault } from './keys.ts';
@@ -59,7 +59,7 @@ async function checkFolders(env: Env): Promise<Finding[]> {
   return findings.length > 0 ? findings : [ok('folders', 'The data and the generated folder can be written to.')];
 }
 
-/** The folder, or the nearest one above that exists. */
+/** Whether the folder, or the nearest existing one above it, is writable. */
 async function writable(folder: string): Promise<boolean> {
   try {
     await access(folder, constants.W_OK | constants.X_OK);
@@ -76,7 +76,7 @@ async function checkKv(env: Env): Promise<Finding> {
   const kv = createRedisKv({
     url: redisUrl(env),
     space: env.SVC_AGENT_SERVICE_TOKEN,
-    meanwhile: createMemoryKv(),
+    fallback: createMemoryKv(),
     onChange: () => undefined,
   });
   const answered = kv.increment('check', REDIS_MS).then(() => kv.up());
@@ -99,9 +99,9 @@ async function checkDatabase(env: Env): Promise<Finding[]> {
   }
   const { store, migrations } = opened;
   try {
-    const unfit = unfitFor(migrations);
+    const unfit = incompatibility(migrations);
     const opens = ok(subject, `${where} opens.`);
-    if (unfit !== null) return [opens, { level: migrations.unknown > 0 ? 'fault' : 'warning', subject, sentence: unfit }];
+    if (unfit !== null) return [opens, { level: refusalOf(migrations) === null ? 'warning' : 'fault', subject, sentence: unfit }];
     return [opens, ...(await checkContents(env, store))];
   } finally {
     await store.close();

@@ -3,13 +3,13 @@ import type { ParseArgsOptionsConfig } from 'node:util';
 import { realpath, stat, writeFile } from 'node:fs/promises';
 import { writeFileAtomic } from '#core/lib/durable-file.ts';
 
-/** What a command may touch of the process it runs in. */
+/** The parts of its process that a command may use. */
 export interface Terminal {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly stdin: NodeJS.ReadableStream & Partial<Pick<ReadStream, 'isTTY' | 'setRawMode'>>;
   /** Results. */
   readonly out: (text: string) => void;
-  /** Everything that is said beside the result. */
+  /** All messages besides the result. */
   readonly err: (text: string) => void;
 }
 
@@ -23,7 +23,7 @@ export interface Command {
   readonly usage: string;
   readonly summary: string;
   readonly options?: ParseArgsOptionsConfig;
-  /** How many words follow the command, or the least and the most of them; unless said none. */
+  /** How many arguments follow the command, or their minimum and maximum; none by default. */
   readonly words?: number | readonly [least: number, most: number];
   /** @returns the exit code: 0 done, 1 it failed or found something wrong. */
   run(args: Arguments, terminal: Terminal): Promise<number>;
@@ -34,7 +34,7 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** Writes what a person asked for into a file that only its owner may read, all of it or nothing. Devices and pipes are written to as they are. */
+/** Writes a result atomically into a file that only its owner can read. Devices and pipes are written to directly. */
 export async function writeOut(path: string, text: string): Promise<void> {
   const there = await stat(path).catch(() => null);
   if (there !== null && !there.isFile()) await writeFile(path, text);

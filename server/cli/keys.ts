@@ -36,7 +36,7 @@ function rewrap(terminal: Terminal): Promise<number> {
   });
 }
 
-/** Opens what the keys of the environment open. It seals nothing, so it needs no key for fingerprints and no whole app. */
+/** Opens secrets with the keys of the environment. It seals nothing, so it needs neither a fingerprint key nor a whole app. */
 export const openingVault = (env: Env, store: Store): SealedStore => ({
   store,
   keyring: createKeyring(env.SVC_ENCRYPTION_KEY, new Uint8Array(32)),

@@ -1,7 +1,7 @@
 import { type ControlPlane, createControlPlane } from '#core/control-plane/control-plane.ts';
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type MigrationState, unfitFor } from '#core/store/migrate.ts';
+import { type MigrationState, incompatibility } from '#core/store/migrate.ts';
 import { databaseUrl, openStore, openStoreAsIs } from '#core/store/open.ts';
 import type { Store } from '#core/store/store.ts';
 import { withDevSecrets } from '#core/edge/dev-secrets.ts';
@@ -12,12 +12,12 @@ import { createLog, toStream } from '#core/process/log.ts';
 import { type RequestContext, SYSTEM, systemRequest } from '#core/context/context.ts';
 import type { Terminal } from './command.ts';
 
-/** The environment as the server reads it. A data folder with generated secrets was made by `npm start`: that is dev. */
+/** The environment as the server reads it. Generated secrets in the data folder mean `npm start`, so development mode. */
 export function readEnvironment({ environment }: Terminal): { env: Env; warnings: string[] } {
   const folder = resolve(environment['SVC_DATA_DIR'] || './data');
   const generated = existsSync(join(folder, 'dev-secrets.json'));
-  const own_key = environment['SVC_ENCRYPTION_KEY'] || environment['SVC_ENCRYPTION_KEY_FILE'];
-  const dev = !environment['SVC_ENV'] && !own_key && generated;
+  const configured_key = environment['SVC_ENCRYPTION_KEY'] || environment['SVC_ENCRYPTION_KEY_FILE'];
+  const dev = !environment['SVC_ENV'] && !configured_key && generated;
   return parseEnv('server', withDevSecrets(dev ? { ...environment, SVC_ENV: 'dev' } : environment));
 }
 
@@ -27,7 +27,7 @@ export function embeddedFile(env: Env): string | null {
   return url.startsWith('file:') ? resolve(url.slice('file:'.length)) : null;
 }
 
-/** The database of whatever version, also beside the server that uses it. A missing file is refused, as the folder is probably wrong. */
+/** Opens a database of any version, also while a server uses it. A missing file is refused, as the folder is probably wrong. */
 export async function openAsIs(env: Env): Promise<{ readonly store: Store; readonly migrations: MigrationState }> {
   const file = embeddedFile(env);
   if (file !== null && !existsSync(file)) {
@@ -40,26 +40,26 @@ export async function openAsIs(env: Env): Promise<{ readonly store: Store; reado
 }
 
 /**
- * The database of a server of this version: a command migrates nothing, as an older server may be using it.
- * @param create an empty database may be made.
+ * The database of a server of this version. Commands never migrate, as an older server may be using the database.
+ * @param create whether to create the tables of an empty database.
  */
 export async function openDatabase(env: Env, create = false): Promise<Store> {
   const { store, migrations } = create ? await openStoreAsIs(databaseUrl(env)) : await openAsIs(env);
-  const unfit = unfitFor(migrations);
+  const unfit = incompatibility(migrations);
   if (unfit === null) return store;
   await store.close();
   if (create && migrations.done === 0) return openStore(databaseUrl(env));
   throw new AppError('conflict', unfit);
 }
 
-/** Runs `work` with a whole app beside the server, if that runs, and closes it again. */
+/** Runs `work` with a control plane beside the running server, if any, and closes it. */
 export async function withApp<T>(terminal: Terminal, work: (app: ControlPlane) => Promise<T>, create = false): Promise<T> {
   const { env, warnings } = readEnvironment(terminal);
   const log = createLog('WARNING', toStream({ write: terminal.err }));
   for (const warning of warnings) terminal.err(`${warning}\n`);
   const store = await openDatabase(env, create);
   try {
-    // Counters and activity belong to the running servers: a command needs none of them.
+    // Counters and activity belong to the running servers; a command needs neither.
     const kv = createMemoryKv();
     const app = await createControlPlane({ env, store, kv, log, clock: () => new Date(), ids: () => Bun.randomUUIDv7() });
     try {
@@ -72,7 +72,7 @@ export async function withApp<T>(terminal: Terminal, work: (app: ControlPlane) =
   }
 }
 
-/** Who acts, as history tells it. */
+/** The request context of a command, with its actor for the history. */
 export const operatorCall = (): RequestContext => ({
   ...systemRequest('command-line'),
   actor: { ...SYSTEM, name: 'command line' },

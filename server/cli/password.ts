@@ -1,7 +1,7 @@
 import { AppError } from '#core/errors.ts';
 import type { Terminal } from './command.ts';
 
-/** The new password: asked twice without an echo on a terminal, else the first line of the standard input. */
+/** The new password: prompted for twice without echo on a terminal, otherwise the first line of the standard input. */
 export async function readPassword(terminal: Terminal): Promise<string> {
   if (terminal.stdin.isTTY !== true) return firstLine(terminal.stdin);
   const password = await askHidden(terminal, 'New password: ');

@@ -16,7 +16,7 @@ import { PROGRAM_WORDS } from './programs.ts';
 import { verify } from './verify.ts';
 import { exportConfiguration, importConfiguration } from './transfer.ts';
 
-/** What the person who runs the server can do beside it, and what whoever has a token can do from any machine. */
+/** Commands for the operator on the machine of the server, and commands that need only a token, from any machine. */
 export const COMMANDS: Readonly<Record<string, Command>> = {
   check,
   'reset-password': resetPassword,
@@ -33,7 +33,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   bundle,
 };
 
-/** As sysexits.h has it: commands say other things with small numbers. */
+/** EX_USAGE of sysexits.h; commands use small numbers for their results. */
 const USAGE = 64;
 
 /** @returns the exit code: 0 done, 1 failed, 64 the command line is wrong; some commands have others. */
@@ -91,7 +91,7 @@ function sentenceOf(error: unknown): string {
 
 type Described = Pick<Command, 'usage' | 'summary' | 'options'>;
 
-/** The usage, what it does, and its options as they are typed. */
+/** The help text of a command: usage, summary and options. */
 function helpOf({ usage, summary, options = {} }: Described): string {
   const lines = Object.entries(options).map(([name, { type, short }]) => {
     const value = type === 'string' ? ' …' : '';

@@ -1,4 +1,4 @@
-/** The programs that the one command starts, which end with a signal. */
+/** The programs that the `sluice` command starts; they run until a signal. */
 export const PROGRAM_WORDS = {
   start: {
     usage: 'start',
@@ -18,7 +18,7 @@ type ProgramWord = keyof typeof PROGRAM_WORDS;
 
 const isWord = (word: string): word is ProgramWord => Object.hasOwn(PROGRAM_WORDS, word);
 
-/** Whether a program is to start: with `--help`, or with words that only `stdio` takes, the command line answers. */
+/** Whether to start a program. The command line answers `--help`, and arguments that only `stdio` accepts. */
 export function isProgramWord(word: string, rest: readonly string[]): word is ProgramWord {
   if (!isWord(word) || rest.includes('--help') || rest.includes('-h')) return false;
   return rest.length === 0 || word === 'stdio';

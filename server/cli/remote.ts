@@ -16,12 +16,12 @@ export const REMOTE_OPTIONS: ParseArgsOptionsConfig = { url: { type: 'string' },
 
 const TIMEOUT_MS = 300_000;
 
-/** The server that `--url` and `--token` or the environment name. */
+/** Opens the server that `--url` and `--token`, or the environment, name. */
 export async function openRemote({ values }: Pick<Arguments, 'values'>, terminal: Terminal): Promise<Remote> {
   const url = addressOf(values['url'] ?? terminal.environment['SLUICE_URL']);
   const origin = url.href.replace(/\/$/, '');
   warnOfPlainHttp(url, terminal);
-  const token = values['token'] ?? (terminal.environment['SLUICE_TOKEN'] || (await buyToken(origin, terminal)));
+  const token = values['token'] ?? (terminal.environment['SLUICE_TOKEN'] || (await requestClientToken(origin, terminal)));
   if (typeof token !== 'string' || token === '') {
     throw new UsageError(
       'Which token? Set SLUICE_TOKEN or pass --token, or set SLUICE_CLIENT_ID and SLUICE_CLIENT_SECRET of an OAuth client for agents.',
@@ -31,8 +31,8 @@ export async function openRemote({ values }: Pick<Arguments, 'values'>, terminal
   return { url: origin, call: createClient({ base_url: origin, headers: { authorization: `Bearer ${token}` }, fetch: send }) };
 }
 
-/** A token for the OAuth client of the environment; null when it has none. */
-async function buyToken(origin: string, { environment }: Terminal): Promise<string | null> {
+/** Requests a token for the OAuth client of the environment; null when there is no client. */
+async function requestClientToken(origin: string, { environment }: Terminal): Promise<string | null> {
   const { SLUICE_CLIENT_ID: id, SLUICE_CLIENT_SECRET: secret } = environment;
   if (!id || !secret) return null;
   const answer = await send(`${origin}/agent-mcp/oauth/token`, {
@@ -62,7 +62,7 @@ export function addressOf(text: unknown): URL {
   return url;
 }
 
-/** Faults of the network as sentences. Redirects are refused: the token would go where nobody said. */
+/** Sends a request and reports network faults as sentences. Redirects are refused, as they would leak the token. */
 export async function send(url: string, init: RequestInit): Promise<Response> {
   const origin = new URL(url).origin;
   const response = await fetch(url, { ...init, redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(

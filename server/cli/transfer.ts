@@ -55,7 +55,7 @@ async function readDocument(file: string): Promise<Record<string, unknown>> {
     const document = JSON.parse(text) as unknown;
     if (typeof document === 'object' && document !== null && !Array.isArray(document)) return document as Record<string, unknown>;
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw new AppError('bad_request', `The file ${file} is not an exported configuration.`);
 }

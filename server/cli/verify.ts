@@ -6,17 +6,17 @@ import { plain } from '#core/transfer/files/words.ts';
 import { type Arguments, type Command, type Terminal, UsageError } from './command.ts';
 import { addressOf, send, warnOfPlainHttp } from './remote.ts';
 
-/** What a host answers, and what a lock file holds. */
+/** The response of a host, and the content of a lock file. */
 const Definitions = v.object({
   snapshot_version: v.number(),
   checksum: v.string(),
   definitions: v.record(v.string(), v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/))),
 });
 type Definitions = v.InferOutput<typeof Definitions>;
-/** A copy of what a host answered is one too, with the address beside it. */
+/** The address is optional: a plain copy of a host's response is a lock file too. */
 const Lock = v.object({ ...Definitions.entries, url: v.optional(v.string()) });
 
-/** Something is not as it was locked. */
+/** Exit code when a definition differs from the lock file. */
 const DIFFERS = 2;
 const PATH = '/.well-known/mcp-definitions';
 
@@ -66,7 +66,7 @@ function lockedUrl({ values }: Pick<Arguments, 'values'>, terminal: Terminal, lo
   if (named === undefined)
     throw new UsageError('Which MCP host? Set SLUICE_MCP_URL or pass --url, such as https://mcp.example.com.');
   const url = addressOf(named);
-  // The file may come from anybody who proposes a change, and the token goes where it says.
+  // Anyone who proposes a change can edit the file, and the token is sent to the address in it.
   if (values['url'] === undefined && set && addressOf(set).origin !== url.origin) {
     throw new UsageError(`The file names ${url.origin}, and SLUICE_MCP_URL ${addressOf(set).origin}. Pass --url to choose one.`);
   }
@@ -85,11 +85,11 @@ async function readServed(url: string, { values }: Pick<Arguments, 'values'>, { 
   }
   const read = v.safeParse(Definitions, body);
   if (answer.ok && read.success) return read.output;
-  const said = v.safeParse(v.object({ error: v.object({ message: v.string() }) }), body);
+  const answer_error = v.safeParse(v.object({ error: v.object({ message: v.string() }) }), body);
   throw new AppError(
     'unavailable',
-    said.success
-      ? `${origin}: ${plain(said.output.error.message)}`
+    answer_error.success
+      ? `${origin}: ${plain(answer_error.output.error.message)}`
       : `${origin} serves no definitions here (status ${answer.status}).`,
   );
 }

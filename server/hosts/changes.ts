@@ -13,13 +13,16 @@ import type { Socket, SocketOwner } from '#server/request/sockets.ts';
 export const CHANGES_PATH = '/api/v1/changes';
 const PING_MS = 25_000;
 const MOST_READERS = 500;
-/** A reader that leaves so many bytes unread looks at nothing: it is closed, and asks again once it is back. */
+/** A reader with this many unread bytes is closed; it reads everything again when it reconnects. */
 const UNREAD_BYTES = 64 * 1_024;
 /** Application-defined close code (RFC 6455, section 7.4.2): sign in again. */
 const SESSION_ENDED = 4_401;
 const TRY_AGAIN = 1_013;
 
-/** Tells open pages what has changed, as names alone: they ask for what they may see. @param ping_ms how often the session of a reader is looked at. */
+/**
+ * Notifies open pages of changes by name only; each page then requests the data that it may see. @param ping_ms how often the
+ * session of a reader is checked.
+ */
 export function addChanges(app: ControlPlane, router: Hono<ServerEnv>, ping_ms = PING_MS): void {
   const readers = new Set<(all: readonly Announcement[]) => void>();
   onAnnounced(app, (all) => {

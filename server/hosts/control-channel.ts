@@ -6,18 +6,19 @@ import { installationHeaders } from '#core/contract/deploy/installation.ts';
 import { AppError } from '#core/errors.ts';
 import { Acknowledgement, type HostEvent } from '#core/contract/deploy/control.ts';
 import { toInvalid } from '#core/process/issues.ts';
+import { reasonOf } from '#core/process/log.ts';
 import { snapshotNamed } from '#core/versions/stored-candidates.ts';
 import { wasDeployed } from '#core/versions/deployment.ts';
-import { newsOf, eventForHost } from '#core/deploy/snapshot-event.ts';
+import { snapshotDelta, eventForHost } from '#core/deploy/snapshot-event.ts';
 import { HostReplay } from '#core/contract/deploy/replay.ts';
 import { takeReplayAnswer } from '#core/deploy/replay-calls.ts';
-import { noteLeft } from '#core/observe/notices/watch-hosts.ts';
+import { recordSignOff } from '#core/observe/notices/watch-hosts.ts';
 import { forgetReports, storeUsage } from '#core/observe/usage.ts';
 import { readJson } from '#server/request/body.ts';
 import type { LiveLogs } from './live-logs.ts';
 import type { ServerEnv } from '#server/request/server-env.ts';
 import { requireServiceToken } from '#server/request/bearer.ts';
-import { sideSnapshotsEvent } from '#core/deploy/candidates/beside.ts';
+import { sideSnapshotsEvent } from '#core/deploy/candidates/side-snapshots.ts';
 import { namesEvent } from '#core/hosts/host-names.ts';
 import { decisionEvents } from '#core/identity/oauth/confirmations.ts';
 import { identityEvent } from '#core/identity/oauth/published.ts';
@@ -30,7 +31,7 @@ const MAX_REPLAY = 8 * 1024 * 1024;
 
 const Leave = v.object({ boot_id: BootId });
 
-/** The control channel of the hosts (contract section 0): a stream out, acknowledgements and usage in. */
+/** The control channel of the hosts: a stream out, acknowledgements and usage in. */
 export function addHostRoutes(app: ControlPlane, router: Hono<ServerEnv>, live_logs: LiveLogs): void {
   router.use('/api/internal/*', async (c, next) => {
     requireServiceToken(app, c);
@@ -43,25 +44,25 @@ export function addHostRoutes(app: ControlPlane, router: Hono<ServerEnv>, live_l
       headers: { ...installation, 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' },
     });
   });
-  // What a host holds beside the live version, it fetches: what it serves already is left out.
+  // Hosts fetch candidates and older versions here. Parts that the host already has are omitted.
   router.get('/api/internal/hosts/:id/beside/:name', async (c) => {
     const snapshot = await snapshotNamed(app, c.req.param('name'));
     if (snapshot === null) throw new AppError('not_found', 'There is no such candidate or version.');
-    return c.json(await newsOf(app, snapshot, c.req.query('have') ?? null));
+    return c.json(await snapshotDelta(app, snapshot, c.req.query('have') ?? null));
   });
   router.post('/api/internal/hosts/:id/ack', async (c) => {
     const ack = v.safeParse(Acknowledgement, await readJson(c.req.raw, 64 * 1024));
     if (!ack.success) throw toInvalid(ack.issues, Object.keys(Acknowledgement.entries));
     app.hosts.acknowledge(c.req.param('id'), ack.output);
-    // The host says the next thing, to whichever server, only after this one is known to all.
+    // The host sends its next message, to any server, only after all servers know this one.
     await app.hosts.settled();
     return c.body(null, 204);
   });
-  // It ends by itself: its queues are gone with it, and no deploy waits for it to come back.
+  // A host that stops: its queues are removed, and no deploy waits for its return.
   router.post('/api/internal/hosts/:id/leave', async (c) => {
     const leave = v.safeParse(Leave, await readJson(c.req.raw, 64 * 1024));
     if (!leave.success) throw toInvalid(leave.issues, Object.keys(Leave.entries));
-    await Promise.all([forgetReports(app, leave.output.boot_id), noteLeft(app, hostId(c.req.param('id')))]);
+    await Promise.all([forgetReports(app, leave.output.boot_id), recordSignOff(app, hostId(c.req.param('id')))]);
     return c.body(null, 204);
   });
   router.post('/api/internal/hosts/:id/replay', async (c) => {
@@ -84,7 +85,7 @@ function hostId(id: string): string {
   return id;
 }
 
-/** A host may miss nothing between its first event and its registration, so it is registered first. */
+/** The host is registered before its first event, so that it misses no event in between. */
 function openStream(app: ControlPlane, id: string, have: string | null, signal: AbortSignal): ReadableStream<Uint8Array> {
   const log = app.log.from('host');
   let queued: HostEvent[] = [];
@@ -99,14 +100,14 @@ function openStream(app: ControlPlane, id: string, have: string | null, signal: 
   signal.addEventListener('abort', stream.left);
   if (signal.aborted) stream.left();
   const greet = async () => {
-    // First: the snapshot may ask for them. A list that was queued meanwhile is an older one.
-    await app.token_lock(async () => {
+    // Sent first, because the snapshot may require tokens. Lists that were queued in between are older.
+    await app.hosts.sendList(async () => {
       stream.send(await tokensEvent(app));
       stream.send(await identityEvent(app));
       queued = queued.filter(({ event }) => event !== 'tokens' && event !== 'identity');
     });
     stream.send(await namesEvent(app));
-    // Its answer may reach another server, which is to know it.
+    // The host's answer may reach another server, which must know the host by then.
     await app.hosts.settled();
     stream.send(await eventForHost(app, have));
     stream.send(await sideSnapshotsEvent(app));
@@ -115,7 +116,7 @@ function openStream(app: ControlPlane, id: string, have: string | null, signal: 
     for (const event of queued) stream.send(event);
     log.info('host connected', { id });
   };
-  // A host that was told nothing is not there.
-  greet().catch((error: unknown) => stream.drop(`its first events could not be sent: ${String(error)}`));
+  // A host without its first events is not connected.
+  greet().catch((error: unknown) => stream.drop(`its first events could not be sent: ${reasonOf(error)}`));
   return stream.body;
 }

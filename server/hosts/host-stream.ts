@@ -1,22 +1,22 @@
 import type { HostEvent } from '#core/contract/deploy/control.ts';
 
-/** The events of one host on their way to it, in bounded memory: one that is being sent, and the latest of each kind. */
+/** The outgoing events of one host, in bounded memory: the one that is being sent, and the latest of each kind. */
 export interface HostStream {
   readonly body: ReadableStream<Uint8Array>;
-  /** A state that the host has not read yet gives way to the newer one. */
+  /** An event replaces an earlier one of the same kind that was not sent yet. */
   readonly send: (event: HostEvent) => void;
-  /** Ends the connection, so that the host opens a new one and hears how things stand. */
+  /** Ends the connection, so that the host reconnects and gets the current state. */
   drop(reason: string): void;
-  /** The reader is gone by itself. */
+  /** The reader disconnected. */
   readonly left: () => void;
 }
 
-/** Sent at a time: what a reader takes shows that it reads. */
+/** Bytes sent at a time: each piece that is taken shows that the reader is alive. */
 const PIECE = 64 * 1024;
-/** A reader that takes nothing for so long has stalled: the system holds some megabytes on the way, which a slow link takes long for. */
+/** A reader that takes nothing for this time has stalled. The system buffers some megabytes, which take long on a slow link. */
 const STALL_MS = 120_000;
 const PING_MS = 10_000;
-/** To serve a snapshot or to stop: the later word counts. */
+/** `snapshot` and `stop` are one kind, because the later of them replaces the other. */
 const KIND: Readonly<Record<HostEvent['event'], string>> = {
   snapshot: 'state',
   stop: 'state',
@@ -31,7 +31,7 @@ const KIND: Readonly<Record<HostEvent['event'], string>> = {
   ping: 'ping',
 };
 
-/** Every cancelled call and every decision counts, of all else the latest. */
+/** The key under which the latest event replaces others. Every cancellation and every decision is sent. */
 function keyOf(event: HostEvent): string {
   if (event.event === 'cancel') return `cancel ${event.data.id}`;
   return event.event === 'decision' ? `decision ${event.data.nonce}` : KIND[event.event];
@@ -43,7 +43,7 @@ export function createHostStream(
   { stall_ms = STALL_MS, ping_ms = PING_MS }: { readonly stall_ms?: number; readonly ping_ms?: number } = {},
 ): HostStream {
   const encoder = new TextEncoder();
-  /** By kind, in the order in which the first of each came. */
+  /** By key, in the order in which the first event of each key arrived. */
   const waiting = new Map<string, HostEvent>();
   let current = new Uint8Array(0);
   let moved_at = performance.now();
@@ -61,7 +61,7 @@ export function createHostStream(
     if (current.length === 0) return null;
     const piece = current.subarray(0, PIECE);
     current = current.subarray(PIECE);
-    // The buffer behind an empty rest would keep a whole snapshot.
+    // Even an empty subarray would hold the buffer of a whole snapshot.
     if (current.length === 0) current = new Uint8Array(0);
     return piece;
   };
@@ -96,8 +96,8 @@ export function createHostStream(
   }, stall_ms / 4);
 
   const body = new ReadableStream<Uint8Array>({
-    start(own) {
-      controller = own;
+    start(opened) {
+      controller = opened;
     },
     pull() {
       moved_at = performance.now();

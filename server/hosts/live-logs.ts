@@ -23,27 +23,27 @@ import type { Socket, SocketOwner } from '#server/request/sockets.ts';
 export const LOGS_PATH = '/api/v1/deploy/logs';
 const PING_MS = 25_000;
 const PING = JSON.stringify({ type: 'ping' });
-/** A WebSocket's reader may leave so many bytes unread; then it waits, and loses lines. */
+/** A WebSocket with this many unread bytes is paused, and may miss lines. */
 const UNREAD_BYTES = 256 * 1_024;
 const MOST_READERS = 100;
-/** Of one batch; the rest is told in one line. */
+/** Calls shown per batch. One line counts the rest. */
 const MOST_CALLS = 100;
 /** Application-defined close code (RFC 6455, section 7.4.2): sign in again. */
 const SESSION_ENDED = 4_401;
 
-/** The live log: the lines of every server that shares a Redis with this one, those of hosts and agents, and one for each call. */
+/** The live log: lines of every server that shares a Redis with this one, those of hosts and agents, and one for each call. */
 export interface LiveLogs {
   takeFromHost(host_id: string, batch: UsageBatch): void;
   takeFromAgent(lines: readonly HostLine[]): void;
 }
 
-/** @param ping_ms how often a quiet reader hears that the line stands, and its session is looked at again. */
+/** @param ping_ms how often a quiet reader gets a ping and its session is checked. */
 export function createLiveLogs(app: ControlPlane, ping_ms = PING_MS): LiveLogs & { addRoutes(router: Hono<ServerEnv>): void } {
   const ring = createLogRing(() => app.clock().getTime());
-  const tellOthers = shareLines(app, (line) => ring.add(line));
+  const shareWithServers = shareLines(app, (line) => ring.add(line));
   const add = (line: LogLine) => {
     ring.add(line);
-    tellOthers(line);
+    shareWithServers(line);
   };
   app.log.tap(add);
   return {
@@ -92,7 +92,7 @@ function toLine(groups: UsageBatch['groups'], calls: UsageBatch['calls'], n: num
   };
 }
 
-/** Checked before anything is opened: no other page may use the cookie, not even one that `cors_origins` lists. */
+/** Checked before a stream is opened: no page of another origin may use the cookie, not even one in `cors_origins`. */
 async function admin(app: ControlPlane, c: Context<ServerEnv>): Promise<Actor> {
   if (isForeignOrigin(app, c)) {
     throw new AppError('forbidden', 'Only pages of this server can open the live log.');
@@ -119,7 +119,7 @@ const Query = v.strictObject({
   ),
 });
 
-/** A reader of events that comes back says with `Last-Event-ID` what it has. */
+/** A reader of events that reconnects sends its last sequence in `Last-Event-ID`. */
 function toFilter(c: Context<ServerEnv>): LogFilter {
   const last = c.req.header('last-event-id');
   const given = c.req.query();
@@ -137,7 +137,7 @@ const hello = ({ env, kv }: ControlPlane, ring: LogRing): string =>
   JSON.stringify({
     type: 'hello',
     version: PRODUCT_VERSION,
-    /** Whose lines come: those of every server, or of this one and its hosts. */
+    /** Whether the lines are those of every server, or of this one and its hosts. */
     servers: env.SVC_KV === 'redis' && kv.up() ? 'all' : 'one',
     seq: ring.newest(),
     lines: RING_LINES,
@@ -188,7 +188,7 @@ function socketOwner({ app, ring, filter, actor, ping_ms }: Reading): SocketOwne
 
 const HEADERS = { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' };
 
-/** Frames are made when the reader has room for them, so a slow one costs no memory. */
+/** Creates frames only when the reader can take them, so that a slow one costs no memory. */
 function eventStream({ app, ring, filter, actor, ping_ms }: Reading, signal: AbortSignal): Response {
   const encoder = new TextEncoder();
   let wake: () => void = () => undefined;
@@ -210,7 +210,7 @@ function eventStream({ app, ring, filter, actor, ping_ms }: Reading, signal: Abo
     }, end);
   }, ping_ms);
   signal.addEventListener('abort', end);
-  // It may have left while its session was looked at.
+  // The reader may have left while its session was checked.
   if (signal.aborted) end();
   let greeted = false;
   const next = (): string | null => {

@@ -1,19 +1,19 @@
 import { LOG_LEVELS, type LogLevel } from '#core/contract/log-levels.ts';
 import type { LogLine, LogSource } from '#core/process/log.ts';
 
-/** Sources of the live log; the control plane's own lines count as those of deploys. */
+/** Sources of the live log. Lines of the control plane count as `deploy`. */
 export const LIVE_SOURCES = ['deploy', 'host', 'tool', 'agent', 'tls'] as const;
 export type LiveSource = (typeof LIVE_SOURCES)[number];
 
 export interface LogFilter {
-  /** This level and what weighs more. */
+  /** The minimum level. */
   readonly level?: LogLevel;
   readonly source?: LiveSource;
   /** Lines after this sequence, or from this time on (ISO 8601). */
   readonly since?: number | string;
 }
 
-/** The last lines of the log, and those who follow it. */
+/** The last lines of the log, and the readers that follow it. */
 export interface LogRing {
   add(line: LogLine): void;
   /** Sequence of the newest line. */
@@ -23,7 +23,7 @@ export interface LogRing {
   readers(): number;
 }
 
-/** A place in the ring: nothing is kept for a reader, and what it did not read in time is counted. */
+/** A position in the ring. Nothing is buffered per reader; lines that it did not read in time are counted. */
 export interface LogReader {
   /** The next frame, or null when there is none now. */
   next(): LogFrame | null;
@@ -31,7 +31,7 @@ export interface LogReader {
 }
 
 export interface LogFrame {
-  /** Absent in frames that are no line. */
+  /** Absent in frames without a line. */
   readonly seq?: number;
   /** JSON. */
   readonly text: string;
@@ -42,32 +42,31 @@ interface Entry {
   readonly timestamp: string;
   readonly level: LogLevel;
   readonly source: LiveSource;
-  /** JSON, made when somebody reads it: nobody reads most calls. */
+  /** JSON, created on the first read, as most lines are never read. */
   readonly text: string;
 }
 
 interface Reader {
   readonly matches: (entry: Entry) => boolean;
   readonly wake: () => void;
-  /** Number of the next line to look at, counted from the first one ever. */
+  /** Number of the next line to read, counted from the first line of the log. */
   cursor: number;
   dropped: number;
 }
 
-/** Contract section 13. */
 export const RING_LINES = 500;
 const LONGEST_TEXT = 500;
 const MOST_FIELDS = 20;
 
 /**
- * Sequences follow the time, so that `since` survives a restart and counts on another server: a thousand lines a millisecond would
- * have to be written for them to run ahead. @param now in ms.
+ * Sequences are derived from the time, so that `since` stays valid after a restart and on another server. They run ahead of the
+ * time only above a thousand lines per millisecond. @param now in ms.
  */
 export function createLogRing(now: () => number): LogRing {
   const entries: Entry[] = [];
   const readers = new Set<Reader>();
   let seq = now() * 1_000;
-  /** Lines that have left the ring. */
+  /** Number of lines that have left the ring. */
   let gone = 0;
   return {
     add(line) {
@@ -127,7 +126,7 @@ function toEntry(line: LogLine, seq: number): Entry {
     unread = null;
     return text;
   };
-  // Lines of calls are short; what else there is may be long, and is kept only as it is shown.
+  // Lines of calls are short. Other lines may be long, so only the shown text is stored.
   if (line.source !== 'tool') read();
   return {
     seq,
@@ -155,7 +154,7 @@ function toText({ timestamp, level, message, fields }: LogLine, seq: number, sou
 
 const LIVE: Partial<Record<LogSource, LiveSource>> = Object.fromEntries(LIVE_SOURCES.map((source) => [source, source]));
 
-/** Of a call or request that failed unexpectedly: in a driver's own words there may be values. They stay in the program's own log. */
+/** Events of unexpected failures. Messages of drivers may contain values, so they stay in the log of the program. */
 const UNTOLD_OF: ReadonlySet<string> = new Set(['call_failed', 'request_failed', 'request failed']);
 const UNTOLD: ReadonlySet<string> = new Set(['error', 'reason', 'stack']);
 
@@ -168,7 +167,7 @@ function toFields(message: string, fields: LogLine['fields']): Record<string, un
   );
 }
 
-/** One line of bounded length, without what looks like a credential. */
+/** The first line of a text, shortened and without credentials. */
 const clean = (text: string): string =>
   (text.slice(0, LONGEST_TEXT * 2).split('\n')[0] ?? '')
     .replaceAll(/svc_[a-z_]*[A-Za-z0-9]{20,}/g, 'svc_…')

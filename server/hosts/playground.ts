@@ -14,10 +14,10 @@ import type { ServerEnv } from '#server/request/server-env.ts';
 import { sessionActor } from '#server/request/session.ts';
 
 export const PLAYGROUND_PATH = '/api/v1/playground/mcp';
-/** Whom the person pretends to be, as URL-encoded JSON (contract section 16). */
+/** The caller that the person impersonates, as URL-encoded JSON. */
 const CALLER_HEADER = 'x-sluice-caller';
 const MOST_CALLER_BYTES = 8_192;
-/** What a client of the MCP endpoint says; everything else of the browser's request stays here. */
+/** Request headers of an MCP client that are forwarded. All others of the browser's request are dropped. */
 const PASSED = [
   'accept',
   'authorization',
@@ -29,19 +29,19 @@ const PASSED = [
   'last-event-id',
 ];
 const PARAMETER = /^mcp-param-[\w-]+$/;
-/** As the host takes it (contract section 13). */
+/** The limit of the host. */
 const MESSAGE = { max_bytes: 4 * 1024 * 1024, within_ms: 30_000 };
-/** What the host answers beside its body. */
+/** Response headers of the host that are returned. */
 const ANSWERED = ['allow', 'cache-control', 'content-type', 'mcp-session-id', 'retry-after', 'www-authenticate'];
 
 /**
- * The playground speaks with the real MCP endpoint of a host, which is another origin than this page. This route hands the
- * message of a signed-in person to a host that is connected now, as it is, and its answer back. Nobody names an address:
- * it is the one that the host itself told over the control channel.
+ * The playground calls the real MCP endpoint of a host, which has another origin than the page. This route forwards the message
+ * of a signed-in person unchanged to a connected host, and returns its answer. The request cannot name an address: the host
+ * reported its address over the control channel.
  */
 export function addPlayground(app: ControlPlane, router: Hono<ServerEnv>): void {
   router.on(['POST', 'DELETE'], PLAYGROUND_PATH, async (c) => {
-    // The token in the header is meant for the host, so the session is looked at first.
+    // A token in the header is meant for the host, so only the session decides who may use the playground.
     const actor = (await sessionActor(app, c)) ?? (await refuseOthers(app, c, 'Only a signed-in person can use the playground.'));
     requireRole(actor, 'viewer');
     const { id, target } = hostOf(app, c.req.query('host'));
@@ -70,19 +70,19 @@ export function addPlayground(app: ControlPlane, router: Hono<ServerEnv>): void 
   });
 }
 
-/** @param wanted id of a host: one that opened a session is asked again. */
-function hostOf(app: ControlPlane, wanted: string | undefined): { id: string; target: string } {
+/** @param requested id of a host, since a session continues on the host that opened it. */
+function hostOf(app: ControlPlane, requested: string | undefined): { id: string; target: string } {
   const hosts = app.hosts.list().flatMap(({ id, url }) => (url === null || !URL.canParse(url) ? [] : [{ id, url }]));
-  const host = wanted === undefined ? hosts[0] : hosts.find(({ id }) => id === wanted);
+  const host = requested === undefined ? hosts[0] : hosts.find(({ id }) => id === requested);
   if (host !== undefined) return { id: host.id, target: `${reachable(app, host.url)}/mcp` };
-  // Nothing was sent: whoever has not chosen this host can ask another one.
-  if (wanted !== undefined) throw new AppError('not_found', 'That host is no longer connected. Choose another one.');
+  // Nothing was sent, so a person who did not choose this host can try another one.
+  if (requested !== undefined) throw new AppError('not_found', 'That host is no longer connected. Choose another one.');
   throw new AppError('unavailable', 'No host is connected to this server. Start one, or deploy again, then try once more.', {
     retry_after: 2,
   });
 }
 
-/** A host that listens on every address, or on its own machine only, is found where the environment says. */
+/** A host that listens on every address, or on loopback only, is reached at the address in the environment. */
 function reachable({ env }: ControlPlane, url: string): string {
   const address = new URL(url);
   if (address.hostname === '127.0.0.1') address.hostname = env.SVC_FASTMCP_HOST;
@@ -95,8 +95,8 @@ async function toHost(app: ControlPlane, c: Context<ServerEnv>, actor: Actor): P
   for (const [name, value] of c.req.raw.headers) {
     if (PASSED.includes(name) || PARAMETER.test(name)) headers.set(name, value);
   }
-  // Whoever signed in here needs no access token to try what is deployed; one that is given is the one that is tried.
-  const pretended = readPretended(c.req.header(CALLER_HEADER), actor);
+  // A signed-in person needs no access token to try what is deployed. A token in the request is used instead.
+  const pretended = readImpersonatedCaller(c.req.header(CALLER_HEADER), actor);
   if (headers.has('authorization')) {
     if (pretended !== null) throw new AppError('invalid', 'The access token already says who calls. Send only one of them.');
   } else if (session_id !== undefined) {
@@ -111,8 +111,8 @@ async function toHost(app: ControlPlane, c: Context<ServerEnv>, actor: Actor): P
   return headers;
 }
 
-/** @returns whom the person chose to call as; null: nobody else. Those who may preview may. */
-function readPretended(header: string | undefined, actor: Actor): Signed | null {
+/** @returns the caller that the person chose to impersonate, or null. It needs the right to preview. */
+function readImpersonatedCaller(header: string | undefined, actor: Actor): Signed | null {
   if (header === undefined) return null;
   requireRole(actor, 'editor');
   const parsed = header.length > MOST_CALLER_BYTES ? undefined : v.safeParse(PlaygroundCaller, readJson(header));
@@ -135,10 +135,14 @@ function readJson(text: string): unknown {
   }
 }
 
-/** As MCP clients of the same person call. */
+/** The same caller that the person's MCP clients have. */
 async function personAsCaller({ store }: ControlPlane, { id, name }: Actor): Promise<Signed> {
   const { people } = store.tables;
   const [person] = id === null ? [] : await store.db.select().from(people).where(eq(people.id, id));
   const { display_name = null, email = null, groups = [] } = person ?? {};
-  return { identity: { sub: id, name: display_name ?? name, email, client_id: null, groups, token: null }, claims: {} };
+  return {
+    identity: { sub: id, name: display_name ?? name, email, client_id: null, groups, token: null },
+    claims: {},
+    toolsets: null,
+  };
 }

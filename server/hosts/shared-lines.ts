@@ -2,9 +2,9 @@ import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import type { LogLine } from '#core/process/log.ts';
 import { onSignal, signal } from '#core/platform/signals.ts';
 
-/** Lines go to the other servers together. */
+/** Lines are collected for this time and sent to the other servers together. */
 const WAIT_MS = 100;
-/** Of one message; what is more is lost on the other servers, and counted there in a line. */
+/** Maximum lines of one message. The others are lost on the other servers, which show their number in a line. */
 const MOST_LINES = 500;
 
 interface Message {
@@ -12,7 +12,9 @@ interface Message {
   readonly lines: readonly LogLine[];
 }
 
-/** Hands the lines of the live log to the servers that share a Redis, and theirs to `take`. Without Redis nothing is sent. */
+/**
+ * Sends lines of the live log to the servers that share a Redis, and passes their lines to `take`. Without Redis nothing is sent.
+ */
 export function shareLines(app: ControlPlane, take: (line: LogLine) => void): (line: LogLine) => void {
   if (app.env.SVC_KV === 'memory') return () => undefined;
   const server = app.ids();

@@ -4,8 +4,8 @@ import * as v from 'valibot';
 import { AgentLines, type AgentSettings } from '#core/contract/identity/agent-channel.ts';
 import { AppError } from '#core/errors.ts';
 import { refuseUnkeepable, toInvalid } from '#core/process/issues.ts';
-import { networkOf } from '#core/edge/network.ts';
-import { countMinute } from '#core/cluster/count-in.ts';
+import { networkOf } from '#core/edge/client-address.ts';
+import { countMinute } from '#core/cluster/kv.ts';
 import { authenticateBearer, countCalls, requireAgents } from '#core/identity/agent-bearers.ts';
 import { grantTokens } from '#core/identity/agent-grants.ts';
 import { issuerOf } from '#core/settings/public-urls.ts';
@@ -23,11 +23,11 @@ const ADDRESS = v.nullable(v.pipe(v.string(), v.maxLength(64)));
 const Authorize = v.object({
   token: v.string(),
   client_address: ADDRESS,
-  /** Names of the tools that the request is about to call: each counts. */
+  /** Names of the tools that the request is about to call; each counts towards the rate limit. */
   calls: v.pipe(v.array(v.string()), v.maxLength(100)),
 });
 
-/** A call that the agent refused by itself. */
+/** A call that the agent refused and did not send on. */
 const Refused = v.object({
   token: v.string(),
   client_address: ADDRESS,
@@ -45,10 +45,10 @@ const Grant = v.object({
   client_secret: optional,
 });
 
-/** Requests for tokens from one address in a minute. */
+/** Maximum token requests from one address per minute. */
 const GRANTS_A_MINUTE = 120;
 
-/** What the agent endpoint asks (contract section 0). The service token was checked before. */
+/** Requests of the agent endpoint. The service token was checked before. */
 export function addAgentRoutes(app: ControlPlane, router: Hono<ServerEnv>, live_logs: LiveLogs): void {
   router.get('/api/internal/agent/settings', async (c) => c.json(await agentSettings(app)));
   router.post('/api/internal/agent/lines', async (c) => {
@@ -108,7 +108,7 @@ async function agentSettings(app: ControlPlane): Promise<AgentSettings> {
 }
 
 function parse<T extends v.GenericSchema>(schema: T, value: Record<string, unknown>): v.InferOutput<T> {
-  // Names of tools that a client calls are told in the activity.
+  // The activity log stores the names of tools that a client calls.
   refuseUnkeepable(value);
   const result = v.safeParse(schema, value);
   if (!result.success) throw toInvalid(result.issues, []);

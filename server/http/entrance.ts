@@ -15,14 +15,14 @@ import { hostOf, isForeignOrigin, isSecure } from '#server/request/session.ts';
 const METHODS = 'GET, POST, PATCH, DELETE';
 
 /**
- * Who may come in at all (contract section 0): the Host header names us, the Origin is absent, our own or listed. What the
- * configuration lists counts from the next request on; only a request that needs it reads it.
+ * Rejects requests whose Host header does not name this server, or whose Origin is another site that is not listed. A changed
+ * list applies to the next request, and only requests that need the list read it.
  */
 export function entrance(app: ControlPlane): MiddlewareHandler<ServerEnv> {
   const names = acceptedHostNames(app.env);
   return async (c, next) => {
     const host = hostOf(app, c);
-    // Our own programs reach us by names that only they know, such as that of a container. No page can bring their token.
+    // Sluice's programs may use internal names, such as that of a container. A page cannot send their token.
     const is_ours = c.req.header('origin') === undefined && isAgent(app, c);
     if (!is_ours && !isHostAllowed(host, names) && !isHostAllowed(host, await domains(app))) {
       if (hostName(host) === null) throw new AppError('bad_request', NO_HOST);
@@ -55,8 +55,10 @@ async function domains(app: ControlPlane): Promise<ReadonlySet<string>> {
   return new Set([ui_domain, mcp_domain].filter((name) => name !== null));
 }
 
-/** No store keeps such an address, so it names nothing. Operations of the contract refuse it by the field that holds it. */
-export const plainAddress: MiddlewareHandler<ServerEnv> = async (c, next) => {
+/**
+ * Refuses addresses with a NUL character, which no store accepts. Operations of the contract refuse it at the field that has it.
+ */
+export const refuseNulInAddress: MiddlewareHandler<ServerEnv> = async (c, next) => {
   const { pathname, searchParams } = new URL(c.req.url);
   if (!isPlainText(decodeLoosely(pathname))) throw new AppError('not_found', 'There is nothing at this address.');
   for (const pair of searchParams) {

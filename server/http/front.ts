@@ -13,26 +13,26 @@ import { isAgent } from '#server/request/bearer.ts';
 import type { ServerEnv, HttpsState } from '#server/request/server-env.ts';
 import { hostOf, spokenScheme } from '#server/request/session.ts';
 
-/** What decides which part of the front port answers. */
+/** Settings that decide which part of the front port answers. */
 export interface FrontSettings {
   readonly ui_domain: string | null;
   readonly mcp_domain: string | null;
   readonly mcp_proxy: boolean;
-  /** Where the deployed MCP server listens. */
+  /** Port of the deployed MCP server. */
   readonly mcp_port: number;
 }
 
 export interface Front {
   settings(): Promise<FrontSettings>;
-  /** Whether a request came by the name that answers for MCP alone. */
+  /** Whether a request was sent to the domain that serves only MCP. */
   isMcpDomain(c: Context<ServerEnv>): Promise<boolean>;
 }
 
-/** Other servers' changes count after so long. */
+/** Changes by other servers take effect after this time. */
 const FRESH_MS = 1_000;
 const CHALLENGES = '/.well-known/acme-challenge/';
 const YEAR_SECONDS = 31_536_000;
-/** Paths of MCP: all that the MCP domain answers, and what `mcp_proxy` hands on. Below `/mcp` the host knows which there are. */
+/** The paths of MCP: all that the MCP domain answers, and those that `mcp_proxy` forwards. The host routes paths below `/mcp`. */
 const DEFINITIONS = '/.well-known/mcp-definitions';
 const APPS_CHALLENGE = '/.well-known/openai-apps-challenge';
 export const MCP_PATHS: readonly string[] = [
@@ -48,8 +48,8 @@ const ABOUT_MCP = /^\/\.well-known\/oauth-(?:protected-resource|authorization-se
 const ANYWHERE = new Set(['/api/health', '/livez', '/readyz']);
 
 /**
- * The settings of the front port, from memory: a call that is handed on waits for no database. What this server changes counts
- * at once, what another one changes a second later.
+ * Caches the settings of the front port, so that forwarded calls wait for no database. Changes by this server take effect at
+ * once, changes by another one a second later.
  */
 export function createFront(app: ControlPlane, router: Hono<ServerEnv>): Front {
   let known: FrontSettings | null = null;
@@ -80,9 +80,9 @@ export function createFront(app: ControlPlane, router: Hono<ServerEnv>): Front {
     await next();
     if (c.req.method === 'GET' || c.req.method === 'HEAD' || c.res.status >= 400) return;
     changed = true;
-    // The domains may be others now: an undone change and an import have other paths than the configuration.
+    // The domains may have changed: a rollback and an import have other paths than the configuration.
     app.background(signal(app, 'names').catch(() => undefined));
-    // Who looks after the certificate looks again.
+    // Wakes the keeper of the certificate.
     if (c.req.path === '/api/v1/server/config') await signal(app, 'certificate');
   });
   const settings = async (): Promise<FrontSettings> => {
@@ -108,11 +108,11 @@ export function createFront(app: ControlPlane, router: Hono<ServerEnv>): Front {
   };
 }
 
-/** Sends browsers to HTTPS, keeps them there, and lets the MCP domain answer for MCP alone. */
+/** Redirects browsers to HTTPS, sets HSTS, and limits the MCP domain to MCP. */
 export function frontRules(app: ControlPlane, front: Front, https: HttpsState): MiddlewareHandler<ServerEnv> {
   return async (c, next) => {
     const name = hostName(hostOf(app, c)) ?? '';
-    // Our own programs come by any name, and follow no redirect.
+    // Sluice's programs may use any name, and follow no redirect.
     if (isAgent(app, c)) return next();
     const moved = toHttps(app, c, https);
     if (moved !== null) return moved;
@@ -130,7 +130,7 @@ export function frontRules(app: ControlPlane, front: Front, https: HttpsState): 
   };
 }
 
-/** What plain HTTP goes on answering: challenges, probes, and the control channel, which refuses for itself. */
+/** Paths that plain HTTP still answers: challenges, probes, and the control channel, which authenticates its requests. */
 const stays = (path: string): boolean => path.startsWith(CHALLENGES) || path.startsWith('/api/internal/') || ANYWHERE.has(path);
 
 const isForMcp = (path: string): boolean =>
@@ -145,19 +145,22 @@ const isForMcp = (path: string): boolean =>
 
 const isServing = (https: HttpsState, name: string): boolean => https.serving()?.domains.includes(name) === true;
 
-/** The redirect of what came over plain HTTP to a name with a certificate; null: it stays. 308 keeps method and body (RFC 9110, section 15.4.9). */
+/**
+ * The redirect of a plain HTTP request to a name with a certificate; null: none. 308 preserves method and body (RFC 9110, section
+ * 15.4.9).
+ */
 export function toHttps(app: ControlPlane, c: Context<ServerEnv>, https: HttpsState): Response | null {
   const name = hostName(hostOf(app, c)) ?? '';
   if (!isServing(https, name) || spokenScheme(app, c) === 'https' || stays(c.req.path)) return null;
   const { pathname, search } = new URL(c.req.url);
   const target = new URL(httpsOrigin(app.env, name));
-  // The target of a CONNECT is no path, and would go on with the name.
+  // The target of a CONNECT is not a path, and would be appended to the name.
   target.pathname = pathname;
   target.search = search;
   return c.redirect(target.href, 308);
 }
 
-/** RFC 8555, section 8.3: what the certificate authority asks for. */
+/** Answers the challenges of the certificate authority (RFC 8555, section 8.3). */
 export function addChallenges(app: ControlPlane, router: Hono<ServerEnv>): void {
   router.get(`${CHALLENGES}:token`, async (c) => {
     const token = c.req.param('token');

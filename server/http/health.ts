@@ -5,12 +5,12 @@ import { reasonOf } from '#core/process/log.ts';
 import type { Readiness } from '#core/edge/probes.ts';
 import { writeMeta } from '#core/store/meta.ts';
 
-/** One look serves every probe of a moment, so that asking costs the stores nothing. */
+/** A check is reused for this time, so that frequent probes do not load the stores. */
 const FRESH_MS = 1_000;
 const STORE_MS = 3_000;
 const DRAIN_MS = 1_200;
 
-/** What the server can work without, and what not. */
+/** Reports blocking faults, and faults with which the server can still work. */
 export function createReadiness(app: ControlPlane): () => Promise<Readiness> {
   let looked_at = Number.NEGATIVE_INFINITY;
   let looking: Promise<Readiness> = Promise.resolve({ blocking: [], degraded: [] });
@@ -31,7 +31,7 @@ async function look(app: ControlPlane, writing: () => Promise<string | null>): P
   const [database, refusal, kv] = await Promise.all([
     answers(app.store.db.select({ key: meta.key }).from(meta).limit(1)),
     writing(),
-    // With the command that counts: a Redis that is full or read-only still answers a question.
+    // Uses a write: a Redis that is full or read-only still answers reads.
     answers(app.kv.increment('readyz', STORE_MS)).then((answered) => answered && app.kv.up()),
   ]);
   const hosts = app.hosts.list().length;
@@ -51,14 +51,14 @@ async function look(app: ControlPlane, writing: () => Promise<string | null>): P
   };
 }
 
-/** More than a sign-in writes, so that a disk with room for this has room for that. */
+/** More than a sign-in writes, so a disk with room for this has room for a sign-in. */
 const WRITTEN = 32 * 1_024;
-/** Refused, it is tried again at every look. */
+/** After a failure, every check writes again. */
 const WRITE_EVERY_MS = 10_000;
-/** Writers take turns: behind a long one nobody who asks waits longer. */
+/** The probe waits at most this long behind another writer. */
 const WRITE_MS = 500;
 
-/** @returns a function that answers why nothing can be written, as far as is known by then; a write that takes long is none. */
+/** @returns a function that reports why writes fail, as far as it is known; a slow write is not a failure. */
 function createWriteCheck(app: ControlPlane): () => Promise<string | null> {
   let next = 0;
   let refusal: string | null = null;
@@ -90,7 +90,7 @@ function answers(work: PromiseLike<unknown>, within_ms = STORE_MS): Promise<bool
   return withTimeout(answered, within_ms, () => false);
 }
 
-/** Waits for the requests that are being answered; those that take longer are cut off. */
+/** Waits for running requests until `DRAIN_MS`; those that take longer are cut off. */
 export async function drained(app: ControlPlane): Promise<void> {
   app.life.ending = true;
   const deadline = performance.now() + DRAIN_MS;

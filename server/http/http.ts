@@ -3,7 +3,7 @@ import { Hono } from 'hono';
 import { secureHeaders } from 'hono/secure-headers';
 import { AppError } from '#core/errors.ts';
 import { addAgentRoutes } from './agent.ts';
-import { entrance, plainAddress } from './entrance.ts';
+import { entrance, refuseNulInAddress } from './entrance.ts';
 import { answerFault } from '#server/request/faults.ts';
 import { addChallenges, createFront, frontRules } from './front.ts';
 import { addHostRoutes } from '../hosts/control-channel.ts';
@@ -50,9 +50,9 @@ export function createHttp(app: ControlPlane, https: HttpsState = NO_HTTPS): Hon
     c.header('x-request-id', request_id);
     await app.log.during({ request_id }, next);
     c.res.headers.set('x-request-id', request_id);
-    // What an administrator has read is nobody else's on the same machine.
+    // Other users of the same machine must not find these answers in a cache.
     if (c.req.path.startsWith('/api/v1/') && !c.res.headers.has('cache-control')) c.res.headers.set('cache-control', 'no-store');
-    // HEAD is answered by the routes of GET: nobody will read the stream that they opened.
+    // GET routes also answer HEAD, and no client reads the stream that they opened.
     if (c.req.method === 'HEAD' && isStream(c.res)) await c.res.body?.cancel();
   });
   router.use(secureDefaults());
@@ -62,7 +62,7 @@ export function createHttp(app: ControlPlane, https: HttpsState = NO_HTTPS): Hon
   router.use(frontRules(app, front, https));
   addChallenges(app, router);
   addRoutes(app, router);
-  router.use(plainAddress);
+  router.use(refuseNulInAddress);
   addOidc(app, router);
   const live_logs = createLiveLogs(app);
   live_logs.addRoutes(router);
@@ -83,7 +83,7 @@ export function createHttp(app: ControlPlane, https: HttpsState = NO_HTTPS): Hon
 
 export const isStream = ({ headers }: Response): boolean => (headers.get('content-type') ?? '').startsWith('text/event-stream');
 
-/** The page's own policy wins over the default one. */
+/** A policy that the page sets overrides the default. */
 function secureDefaults() {
   const apply = secureHeaders({
     contentSecurityPolicy: UI_POLICY,
@@ -93,12 +93,12 @@ function secureDefaults() {
     crossOriginOpenerPolicy: 'same-origin',
   });
   return async (...[c, next]: Parameters<typeof apply>): Promise<void> => {
-    let own: string | null = null;
+    let page_policy: string | null = null;
     await apply(c, async () => {
       await next();
-      own = c.res.headers.get('content-security-policy');
+      page_policy = c.res.headers.get('content-security-policy');
     });
-    if (own !== null) c.res.headers.set('content-security-policy', own);
+    if (page_policy !== null) c.res.headers.set('content-security-policy', page_policy);
     if (opensWindows(c.req.path)) c.res.headers.delete('cross-origin-opener-policy');
   };
 }

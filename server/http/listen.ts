@@ -1,7 +1,7 @@
 import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import type { Hono } from 'hono';
 import { withHost } from '#core/edge/requests/hostless.ts';
-import { withEnd } from '#core/lib/stream-end.ts';
+import { withEnd } from '#core/edge/body.ts';
 import { faultOutside } from '#server/request/faults.ts';
 import { isStream } from './http.ts';
 import type { ServerEnv } from '#server/request/server-env.ts';
@@ -12,31 +12,31 @@ export interface ListenOptions {
   readonly http: Hono<ServerEnv>;
   readonly hostname: string;
   readonly port: number;
-  /** Connections that say and hear nothing for so long are closed, unless a stream or a call is under way; at most 255. */
+  /** Connections without traffic for this time are closed, unless a stream or a call is running; at most 255. */
   readonly idle_seconds: number;
-  /** Only connections of our own TLS are let in: the addresses behind them, by the port that they come from. */
+  /** Present: only connections from the TLS terminator are accepted. The client addresses by the terminator's port. */
   readonly tunnels?: ReadonlyMap<number, string>;
 }
 
 export interface Listener {
   readonly port: number;
-  /** Takes no more connections, and ends when the last exchange has ended. */
+  /** Accepts no more connections, and resolves when the last exchange has ended. */
   drain(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** An HTTP listener of the front; throws the system's error when the port cannot be had. */
+/** Opens an HTTP listener of the front. Throws the system's error when the port is unavailable. */
 export function listen({ app, http, hostname, port, idle_seconds, tunnels }: ListenOptions): Listener {
   const server = Bun.serve({
     hostname,
     port,
     idleTimeout: idle_seconds,
-    // Every other body has a limit of its own, which is counted as it arrives.
+    // All other bodies have separate limits, which are enforced while they arrive.
     maxRequestBodySize: Math.max(20 * 1024 * 1024, app.env.SVC_FILES_MAX_BYTES),
     websocket: socketHandler,
-    // Bun's own page of a fault shows the source; what Hono could not answer is told like any other fault.
+    // Bun's error page would show source code. Faults outside Hono are answered like any other.
     development: false,
-    // Bun takes that for a wish to share the port: a second server would get every other request.
+    // With port sharing a second server on the port would get every other request.
     reusePort: false,
     error: (error) => faultOutside(app, error),
     async fetch(given, listener) {
@@ -53,7 +53,7 @@ export function listen({ app, http, hostname, port, idle_seconds, tunnels }: Lis
         received: () => listener.timeout(given, 0),
       });
       if (is_socket) return response;
-      // Streams are quiet for long. A timeout stays with the connection: after anything else the usual one holds again.
+      // Streams may be silent for long. A timeout belongs to the connection, so it is restored after every request.
       const rest = () => listener.timeout(given, idle_seconds);
       if (isStream(response)) {
         listener.timeout(given, 0);

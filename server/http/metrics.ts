@@ -12,7 +12,7 @@ export interface ServerMetrics {
   text(): Promise<string>;
 }
 
-/** What people and agents change the running server with. */
+/** Requests that change the running server, and their labels. */
 const DEPLOYS: Readonly<Record<string, string>> = { '/api/v1/deploy': 'deploy', '/api/v1/deploy/stop': 'stop' };
 
 export function createServerMetrics(app: ControlPlane): ServerMetrics {

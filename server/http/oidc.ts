@@ -4,7 +4,7 @@ import { getCookie, setCookie } from 'hono/cookie';
 import { CALLBACK_PATH } from '#core/contract/identity/identity-providers.ts';
 import { AppError, asFault, invalidField } from '#core/errors.ts';
 import { hostName, isLoopbackName } from '#core/edge/origins.ts';
-import { ownPath, finishSignIn, SIGN_IN_MS, startSignIn } from '#core/identity/providers/sign-in.ts';
+import { localPath, finishSignIn, SIGN_IN_MS, startSignIn } from '#core/identity/providers/sign-in.ts';
 import { publicUrl } from '#core/settings/public-urls.ts';
 import type { Context as HandlerContext } from '#core/context/context.ts';
 import { callerAddress } from '#server/request/bearer.ts';
@@ -18,11 +18,11 @@ const COOKIE = 'svc_oidc';
 const INVITATION = 'svc_invitation';
 const QUERY = new Set(['return_to', 'link', 'moved', 'invite']);
 
-/** The two addresses of a sign-in through a provider that a browser visits: it is sent on, and sees no JSON. */
+/** The two addresses that a browser visits to sign in through a provider. They redirect and send no JSON. */
 export function addOidc(app: ControlPlane, router: Hono<ServerEnv>): void {
   router.get(CALLBACK_PATH, (c) => visit(app, c, '/', () => finish(app, c)));
   router.get(START_PATH.replace('{id}', ':id'), (c) => {
-    const return_to = ownPath(c.req.query('return_to') ?? '/') ?? '/';
+    const return_to = localPath(c.req.query('return_to') ?? '/') ?? '/';
     return visit(app, c, return_to, () => start(app, c));
   });
 }
@@ -66,9 +66,9 @@ async function finish(app: ControlPlane, c: Edge): Promise<Response> {
   return c.redirect(return_to, 303);
 }
 
-/** A page gets its refusal as a page: the sign-in page says it. A program gets the one error body. */
+/** Faults lead pages to the sign-in page, which shows them. Programs get the usual error body. */
 async function visit(app: ControlPlane, c: Edge, return_to: string, work: () => Promise<Response>): Promise<Response> {
-  // HEAD reaches the routes of GET, and a look ahead must neither begin nor end a sign-in.
+  // HEAD reaches GET routes, and a prefetch must neither begin nor end a sign-in.
   if (c.req.method === 'HEAD') return c.body(null, 204);
   c.header('cache-control', 'no-store');
   try {
@@ -94,7 +94,7 @@ function keepCookie(app: ControlPlane, c: Edge, name: string, value: string): vo
   setCookie(c, name, value, {
     path: '/',
     httpOnly: true,
-    // The provider sends the browser back from another site; Strict would be missing then.
+    // The provider redirects from another site, where browsers omit Strict cookies.
     sameSite: 'Lax',
     secure,
     maxAge: SIGN_IN_MS / 1_000,
@@ -113,7 +113,7 @@ async function contextOf(app: ControlPlane, c: Edge): Promise<HandlerContext<Con
   };
 }
 
-/** Where the provider sends people back. What a request says of itself is believed of loopback names alone. */
+/** The base URL that the provider redirects to. Without a configured one, the Host header is trusted for loopback names only. */
 async function baseOf(app: ControlPlane, c: Edge): Promise<string> {
   const configured = await publicUrl(app);
   if (configured !== null) return configured;

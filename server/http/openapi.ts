@@ -19,7 +19,7 @@ import { PLAYGROUND_PATH } from '../hosts/playground.ts';
 type Json = Record<string, unknown>;
 
 const TOKENS: Readonly<Record<Exclude<Access, 'public'>, string>> = {
-  admin: '',
+  session: '',
   read: ', or a token with the scope `read`',
   write: ', or a token with the scope `write`',
   deploy: ', or a token with the scope `deploy`',
@@ -59,6 +59,7 @@ const PROBLEM: Json = {
           field: { type: 'string', description: 'A dotted path such as `parameters.0.name`' },
           message: { type: 'string' },
           gate: { type: 'string', description: 'The gate of a deploy that found it' },
+          rule: { type: 'string', description: 'The lint rule that found it' },
         },
         required: ['field', 'message'],
         additionalProperties: false,
@@ -116,9 +117,9 @@ export function openApi(): Json {
   };
 }
 
-/** What is no operation of the contract: a stream of lines, and messages that are handed on as they are. */
+/** Paths that are not operations of the contract: a stream of lines, and messages that are forwarded unchanged. */
 function streams(): Record<string, Json> {
-  const of = (role: Role) => ({ description: accessOf({ access: 'admin', role }), security: [{ session: [] }] });
+  const of = (role: Role) => ({ description: accessOf({ access: 'session', role }), security: [{ session: [] }] });
   const text = (name: string, description: string) => ({
     name,
     in: 'query',
@@ -216,10 +217,10 @@ function describe(name: string, definition: Operation): Json {
     (field) => !variables.includes(field) && (without_body || query.includes(field)),
   );
   const in_body = Object.keys(properties).filter((field) => !variables.includes(field) && !in_query.includes(field));
-  const parameter = (place: 'path' | 'query') => (field: string) => ({
+  const parameter = (location: 'path' | 'query') => (field: string) => ({
     name: field,
-    in: place,
-    required: place === 'path' || required.includes(field),
+    in: location,
+    required: location === 'path' || required.includes(field),
     schema: properties[field],
   });
   const proposable = wayOf(name as OperationName, definition, {}) === 'change';
@@ -228,7 +229,7 @@ function describe(name: string, definition: Operation): Json {
     tags: [name.split('.')[0]],
     summary,
     description: `${accessOf(definition)}${proposable ? PROPOSES : ''}`,
-    ...(access === 'public' ? {} : { security: access === 'admin' ? [{ session: [] }] : [{ session: [] }, { bearer: [] }] }),
+    ...(access === 'public' ? {} : { security: access === 'session' ? [{ session: [] }] : [{ session: [] }, { bearer: [] }] }),
     parameters: [...variables.map(parameter('path')), ...in_query.map(parameter('query'))],
     ...(in_body.length === 0
       ? {}
@@ -249,7 +250,7 @@ const FILE: Json = {
   content: { 'application/octet-stream': { schema: { type: 'string', format: 'binary', description: 'The file as it is' } } },
 };
 
-/** What a client that sends a record as it was read sends along. */
+/** Fields that a client sends along when it returns a record as it was read. */
 const readOnly = (definition: Operation): Record<string, Json> =>
   Object.fromEntries(readOnlyFields(definition).map((field) => [field, READ_ONLY]));
 const READ_ONLY: Json = { readOnly: true, description: 'Ignored' };
@@ -270,7 +271,7 @@ function schemaOf(schema: v.GenericSchema, typeMode: 'input' | 'output'): Json {
   return rest;
 }
 
-/** A field of the contract says what it is in the words of the forms. */
+/** Fields are described by the texts of the forms. */
 const describeFields = (converted: Parameters<typeof describedFields>[0]) =>
   describedFields(converted, (marks, description) =>
     [described(marks), ...(description === undefined ? [] : [description])].join(' '),

@@ -11,8 +11,8 @@ import { roleOf } from '#core/context/roles.ts';
 import { sessionActor } from '#server/request/session.ts';
 
 /**
- * `/livez`, `/readyz` and `/metrics`, whatever name they are asked under: machines ask for them, mostly by address. What comes
- * after is counted.
+ * `/livez`, `/readyz` and `/metrics`, under any host name, since monitoring mostly uses addresses. Routes that are added later
+ * are counted in the metrics.
  */
 export function addProbes(app: ControlPlane, router: Hono<ServerEnv>, https: HttpsState): void {
   const metrics = createServerMetrics(app);
@@ -27,13 +27,13 @@ export function addProbes(app: ControlPlane, router: Hono<ServerEnv>, https: Htt
   router.get('/livez', () => answerLive());
   router.get('/readyz', async (c) => {
     const now = await readiness();
-    // A database that is away cannot say who asks.
+    // Without the database, only requests with a token can be authorised.
     return answerReady(now, await mayRead(c));
   });
   router.get('/metrics', async (c, next) => {
-    // The interface has a page of this name; scrapers never ask for HTML.
+    // The UI has a page at this path; scrapers never request HTML.
     if (c.req.header('accept')?.includes('text/html')) return next();
-    // A token belongs on HTTPS. Who asks by address, as machines beside us do, stays.
+    // A token has to be sent over HTTPS. Requests by IP address, as from machines nearby, are not redirected.
     const moved = toHttps(app, c, https);
     if (moved !== null) return moved;
     if (!(await mayRead(c))) throw new AppError('unauthenticated', METRICS_REFUSED);

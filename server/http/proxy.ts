@@ -20,7 +20,7 @@ const DROPPED = [
   'upgrade',
   'proxy-authorization',
   'host',
-  // Checked at the entrance; the program behind knows no list of origins.
+  // Checked at the entrance; the target does not know the list of origins.
   'origin',
   'cookie',
   'x-service-token',
@@ -45,7 +45,7 @@ export function addAgentProxy(app: ControlPlane, router: Hono<ServerEnv>): void 
   }
 }
 
-/** With `mcp_proxy` the MCP server answers here too, and its metadata (RFC 9728, RFC 8414) at the root of its own domain. */
+/** With `mcp_proxy` the MCP server answers here too, and its metadata (RFC 9728, RFC 8414) at the root of its domain. */
 export function addMcpProxy(app: ControlPlane, router: Hono<ServerEnv>, front: Front): void {
   const forward = async (c: Context<ServerEnv>) => {
     const { mcp_proxy, mcp_port } = await front.settings();
@@ -64,17 +64,17 @@ export function addMcpProxy(app: ControlPlane, router: Hono<ServerEnv>, front: F
   }
   router.get(`/.well-known/oauth-protected-resource${SSE_PATH}`, forward);
   const at_root = async (c: Context<ServerEnv>) => ((await front.isMcpDomain(c)) ? forward(c) : c.notFound());
-  // Clients that look at the root alone mean the MCP endpoint, also where people have their pages.
+  // Clients that read the metadata only at the root mean the MCP endpoint, even on the domain of the UI.
   router.get('/.well-known/oauth-protected-resource', async (c) =>
     (await front.settings()).mcp_proxy ? forward(c) : c.notFound(),
   );
   router.get('/.well-known/oauth-authorization-server', at_root);
   router.post('/oauth/token', at_root);
-  // Clients of either endpoint come to the root of the port.
+  // Clients of both endpoints register at the root of the port.
   router.post(REGISTER_PATH, refuseRegistration);
 }
 
-/** The body as it comes. A call may take long, so the caller may wait in silence once all of it was read. */
+/** Streams the body. Once it is read, the idle timeout is suspended, because a call may take long. */
 function passed({ req, env }: Context<ServerEnv>): ReadableStream<Uint8Array> | null {
   const { body } = req.raw;
   if (req.method !== 'GET' && req.method !== 'HEAD' && body !== null) {
@@ -90,13 +90,13 @@ async function proxy(app: ControlPlane, c: Context<ServerEnv>, target: string, n
   for (const name of DROPPED) headers.delete(name);
   headers.set('x-service-token', app.env.SVC_AGENT_SERVICE_TOKEN);
   headers.set('x-request-id', c.get('request_id'));
-  const asked = requestedOrigin(c.req.raw.headers, false, c.env?.address ?? null, app.env.SVC_TRUSTED_PROXIES);
+  const requested = requestedOrigin(c.req.raw.headers, false, c.env?.address ?? null, app.env.SVC_TRUSTED_PROXIES);
   const scheme = spokenScheme(app, c) === 'https' ? 'https:' : 'http:';
-  const origin = asked?.replace(/^https?:/, scheme) ?? app.env.SVC_PUBLIC_URL;
+  const origin = requested?.replace(/^https?:/, scheme) ?? app.env.SVC_PUBLIC_URL;
   if (origin !== null) headers.set(REQUESTED_ORIGIN, origin);
   const address = clientAddress(c.env?.address ?? null, c.req.header('x-forwarded-for') ?? null, app.env.SVC_TRUSTED_PROXIES);
   if (address !== null) headers.set('x-client-address', address);
-  // The body is handed on as it comes, so in an encoding that the caller knows.
+  // The body is forwarded as it arrives, so its encoding must be one that the caller knows.
   if (!headers.has('accept-encoding')) headers.set('accept-encoding', 'identity');
   const body = passed(c);
   const answer = await fetch(`${target}${pathname}${search}`, {
@@ -113,7 +113,7 @@ async function proxy(app: ControlPlane, c: Context<ServerEnv>, target: string, n
       retry_after: 2,
     });
   });
-  const kept = new Headers(answer.headers);
-  for (const name of ['content-length', 'transfer-encoding', 'connection', 'keep-alive']) kept.delete(name);
-  return new Response(answer.body, { status: answer.status, headers: kept });
+  const forwarded = new Headers(answer.headers);
+  for (const name of ['content-length', 'transfer-encoding', 'connection', 'keep-alive']) forwarded.delete(name);
+  return new Response(answer.body, { status: answer.status, headers: forwarded });
 }

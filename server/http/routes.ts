@@ -5,10 +5,11 @@ import { fullPath, pathVariables } from '#core/contract/paths.ts';
 import { isCreation, type Operation } from '#core/contract/operation.ts';
 import type { RequestContext } from '#core/context/context.ts';
 import { authorise } from '#core/context/authorise.ts';
-import { run } from '#core/control-plane/run.ts';
+import { runAuthorised } from '#core/control-plane/run.ts';
+import { refuseAbandoned } from '#core/lib/abandoned.ts';
 import { wellFormedJson } from '#core/lib/text/wire-text.ts';
 import { asBearer, bearerOf, callerAddress } from '#server/request/bearer.ts';
-import { createRepeats } from './repeats.ts';
+import { createRepeats } from './idempotency.ts';
 import { sessionActor, writeSession, readBrowser } from '#server/request/session.ts';
 import type { ServerEnv } from '#server/request/server-env.ts';
 import { invalidField, AppError } from '#core/errors.ts';
@@ -32,14 +33,15 @@ export function addRoutes(app: ControlPlane, router: Hono<ServerEnv>): void {
       const bearer = definition.access === 'public' ? null : bearerOf(c);
       let waited = false;
       const work = async (who: Pick<RequestContext, 'actor' | 'by_name'>) => {
-        // Nobody's body is read before it is clear that somebody may send it.
+        // The body is read only after the caller is authorised.
         authorise(definition, who.actor);
         const input = await readInput(definition, c);
         waited = definition.waits === true && input['wait'] === true;
         c.env?.received?.();
+        if (definition.method !== 'GET') await refuseAbandoned(call.signal);
         const key = isCreation(definition) ? c.req.header('idempotency-key') : undefined;
-        const asked = { ...call, ...who };
-        return repeats({ key, call: asked, name, input }, (held) => run(held, name, input as never, asked));
+        const requested = { ...call, ...who };
+        return repeats({ key, call: requested, name, input }, (held) => runAuthorised(held, name, input as never, requested));
       };
       const output =
         bearer === null
@@ -85,12 +87,12 @@ function toCall(
   };
 }
 
-/** What a token that proposes says with a write. The note may be percent-encoded: headers hold no other letters. */
+/** The proposal that the headers of a write name. The note may be percent-encoded, because headers are ASCII. */
 function proposalOf(c: Context<ServerEnv>): NonNullable<RequestContext['proposal']> {
   const note = c.req.header('x-proposal-note');
   const encoded = c.req.header('x-proposal-note-base64url');
-  const said = encoded === undefined ? note && decoded(note) : Buffer.from(encoded, 'base64url').toString();
-  return { id: c.req.header('x-proposal-id') ?? null, note: said ?? null };
+  const text = encoded === undefined ? note && decoded(note) : Buffer.from(encoded, 'base64url').toString();
+  return { id: c.req.header('x-proposal-id') ?? null, note: text ?? null };
 }
 
 function decoded(text: string): string {
@@ -101,11 +103,11 @@ function decoded(text: string): string {
   }
 }
 
-/** Nothing has happened yet, so the answer is not that of the write. */
+/** A proposed write has not happened yet, so its status is not that of the write. */
 const isProposed = (output: unknown): boolean =>
   typeof output === 'object' && output !== null && 'proposed' in output && output.proposed === true;
 
-/** Null: the request does not say. */
+/** Null: there is no valid Content-Length. */
 function lengthOf(c: Context<ServerEnv>): number | null {
   const text = c.req.header('content-length');
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : null;
@@ -128,19 +130,19 @@ async function readInput(definition: Operation, c: Context<ServerEnv>): Promise<
   return { ...body, ...query, ...path };
 }
 
-/** A number in a path that is none names nothing. */
+/** Throws `not_found` for a number in a path that is not a valid id. */
 function pathValue(definition: Operation, name: string, text: string): unknown {
   const value = coerce(definition, name, text);
-  const wanted = typeOf((definition.input as unknown as { entries: Record<string, SchemaNode> }).entries[name]);
-  if (wanted === 'number' && !(Number.isInteger(value) && Number(value) >= 1 && Number(value) < 2 ** 31)) {
+  const type = typeOfField(definition, name);
+  if (type === 'number' && !(Number.isInteger(value) && Number(value) >= 1 && Number(value) < 2 ** 31)) {
     throw new AppError('not_found', 'There is nothing at this address.');
   }
   return value;
 }
 
-/** A query text as the type that its schema wants; what does not fit stays a text, and the schema says what is wrong. */
+/** Converts a query text to the type of its schema. Any other text stays unchanged, and validation reports it. */
 function coerce(definition: Operation, name: string, text: string): unknown {
-  const type = typeOf((definition.input as unknown as { entries: Record<string, SchemaNode> }).entries[name]);
+  const type = typeOfField(definition, name);
   if (type === 'number' && /^-?\d+(\.\d+)?$/.test(text)) return Number(text);
   if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';
   return text;
@@ -150,6 +152,10 @@ interface SchemaNode {
   readonly type: string;
   readonly wrapped?: SchemaNode;
 }
+
+/** The type of an input's field. Every operation's input is an object with entries. */
+const typeOfField = ({ input }: Operation, name: string): string =>
+  typeOf((input as { readonly entries?: Readonly<Record<string, SchemaNode>> }).entries?.[name]);
 
 function typeOf(schema: SchemaNode | undefined): string {
   if (schema === undefined) return 'unknown';

@@ -8,7 +8,7 @@ import type { ServerEnv } from '#server/request/server-env.ts';
 const UI = productFile('ui/dist');
 const DOCS = productFile('ui/docs');
 
-/** What Swagger UI needs to run from this origin alone. */
+/** Lets Swagger UI run from this origin alone. */
 const DOCS_POLICY =
   "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; worker-src 'self' blob:; frame-ancestors 'none'";
 const BUNDLES: ReadonlyMap<string, { readonly file: string; readonly type: string }> = new Map(
@@ -19,7 +19,7 @@ const BUNDLES: ReadonlyMap<string, { readonly file: string; readonly type: strin
   }),
 );
 
-/** The UI, built into ui/dist, and the documentation pages; every unknown path below `/` is the UI's own. */
+/** The UI, built into ui/dist, and the documentation pages. Every unknown path below `/` is a page of the UI. */
 export function addStatic(router: Hono<ServerEnv>): void {
   for (const path of ['/api/docs', '/api/redoc']) router.get(path, () => page(join(DOCS, 'swagger.html'), DOCS_POLICY));
   router.get('/api/docs/assets/:file', (c) => {

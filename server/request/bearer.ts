@@ -13,13 +13,13 @@ import { recordActivity } from '#core/observe/agent-activity.ts';
 
 type Edge = Context<ServerEnv>;
 
-/** The caller's address. Our own agent, which shows the service token, says whom it speaks for. */
+/** The caller's address. The agent, which sends the service token, states the address of its client. */
 export function callerAddress(app: ControlPlane, c: Edge): string | null {
   if (isAgent(app, c)) return c.req.header('x-client-address')?.slice(0, 64) ?? null;
   return clientAddress(c.env?.address ?? null, c.req.header('x-forwarded-for') ?? null, app.env.SVC_TRUSTED_PROXIES);
 }
 
-/** Whether this comes from our agent, which has counted the call already. A wrong service token is refused. */
+/** Whether the agent sends this, which has already counted the call. Throws for a wrong service token. */
 export function isAgent(app: ControlPlane, c: Edge): boolean {
   if (c.req.header('x-service-token') === undefined) return false;
   requireServiceToken(app, c);
@@ -35,7 +35,7 @@ export function bearerOf(c: Edge): string | null {
   return token;
 }
 
-/** Says no to whoever is not a signed-in administrator: 403 to a token that counts, 401 to everybody else. */
+/** Refuses callers that are not signed-in administrators: 403 for a valid token, 401 otherwise. */
 export async function refuseOthers(app: ControlPlane, c: Edge, sentence: string): Promise<never> {
   const token = bearerOf(c);
   if (token === null) throw new AppError('unauthenticated', 'Sign in first. This request has no valid session.');
@@ -43,7 +43,7 @@ export async function refuseOthers(app: ControlPlane, c: Edge, sentence: string)
   throw new AppError('admin_only', sentence);
 }
 
-/** Runs a call for a bearer: counted in its rate, told in the activity. */
+/** Runs a call for a bearer token, with its rate limit and an activity entry. */
 export async function asBearer<T>(
   app: ControlPlane,
   c: Edge,
@@ -56,7 +56,7 @@ export async function asBearer<T>(
   const client_ip = callerAddress(app, c);
   const through_agent = isAgent(app, c);
   const bearer = await authenticateBearer(app, token, client_ip, through_agent);
-  const told = (error: string | null) => {
+  const record = (error: string | null) => {
     const call = { tool_name: agent ?? name, client_ip, error, duration_ms: performance.now() - started };
     return afterCommit(app, 'noting the activity', () => recordAgentCall(app, bearer, call));
   };
@@ -64,10 +64,10 @@ export async function asBearer<T>(
     await requireAgents(app);
     if (!through_agent) await countCalls(app, bearer, 1);
     const answer = await work({ actor: bearer.actor, by_name: through_agent });
-    await told(null);
+    await record(null);
     return answer;
   } catch (error) {
-    await told(error instanceof AppError ? error.code : 'internal');
+    await record(error instanceof AppError ? error.code : 'internal');
     throw error;
   }
 }
@@ -79,10 +79,14 @@ interface ActivityDetails {
   readonly duration_ms: number;
 }
 
-/** In the activity, and as a line of the live log. */
-export async function recordAgentCall(app: ControlPlane, { actor, token_prefix }: Bearer, told: ActivityDetails): Promise<void> {
-  const { tool_name, client_ip, error } = told;
-  const duration_ms = Math.round(told.duration_ms * 10) / 10;
+/** Records the call in the activity log, and as a line of the live log. */
+export async function recordAgentCall(
+  app: ControlPlane,
+  { actor, token_prefix }: Bearer,
+  record: ActivityDetails,
+): Promise<void> {
+  const { tool_name, client_ip, error } = record;
+  const duration_ms = Math.round(record.duration_ms * 10) / 10;
   const entry = {
     timestamp: app.clock().toISOString(),
     token_prefix,
@@ -101,7 +105,7 @@ export async function recordAgentCall(app: ControlPlane, { actor, token_prefix }
   else log.warning('agent call failed', { ...fields, code: error });
 }
 
-/** Compared in constant time; a cookie never counts here. */
+/** Throws without the service token, which is compared in constant time. Cookies do not count. */
 export function requireServiceToken(app: ControlPlane, c: Context): void {
   if (isOurs(c.req.raw.headers, app.env.SVC_AGENT_SERVICE_TOKEN)) return;
   throw new AppError(

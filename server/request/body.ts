@@ -4,13 +4,13 @@ import { isReservedName } from '#core/process/issues.ts';
 
 const MAX_DEPTH = 64;
 const WITHIN_MS = 30_000;
-/** From so many bytes on a body may come over a slow line. */
+/** From this size in bytes on, a body gets more time, for slow connections. */
 const LARGE = 2 * 1024 * 1024;
 const LARGE_WITHIN_MS = 120_000;
-/** More than any export of 10 000 tools holds; each costs memory many times its text. */
+/** More than any export of 10 000 tools has. A parsed value takes many times the memory of its text. */
 const MAX_VALUES = 1_000_000;
 
-/** The JSON object of a request within the limits of contract section 1; an empty body is an empty object. */
+/** The JSON object of a request within the size limits. An empty body is an empty object. */
 export async function readJson(
   request: Request,
   max_bytes: number,
@@ -30,7 +30,7 @@ export async function readJson(
   return value as Record<string, unknown>;
 }
 
-/** Counted in the text: parsed, they would already be in memory. */
+/** Counts values in the text, because parsed values would already be in memory. */
 function refuseManyValues(text: string): void {
   if (text.length < MAX_VALUES) return;
   let values = 0;

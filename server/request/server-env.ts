@@ -3,10 +3,10 @@ import type { Upgrade } from './sockets.ts';
 export type ServerEnv = {
   Bindings: {
     readonly address: string | null;
-    /** It came over our own TLS. */
+    /** The request came through the TLS terminator. */
     readonly secure?: boolean;
     readonly upgrade?: Upgrade;
-    /** Called once the whole request was read: from then on the caller may wait in silence. */
+    /** Called when the whole request was read; suspends the idle timeout. */
     readonly received?: () => void;
   };
   Variables: { request_id: string };
@@ -14,7 +14,7 @@ export type ServerEnv = {
 
 /** Whether this server speaks HTTPS, and for which names. */
 export interface HttpsState {
-  /** Null: there is no certificate to speak it with. */
+  /** Null: there is no certificate. */
   serving(): { readonly domains: readonly string[] } | null;
 }
 

@@ -14,17 +14,17 @@ const SAFE = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 type Edge = Context<ServerEnv>;
 
-/** What the browser speaks with us, or with a trusted proxy that says so; null when that is not known. */
+/** The scheme that the browser uses, with this server or as a trusted proxy states. Null: not known. */
 export function spokenScheme({ env }: ControlPlane, c: Edge): string | null {
   if (c.env?.secure === true || new URL(c.req.url).protocol === 'https:') return 'https';
   return forwardedScheme(c.env?.address ?? null, c.req.header('x-forwarded-proto') ?? null, env.SVC_TRUSTED_PROXIES);
 }
 
-/** The host that the browser asked for; empty: it named none. */
+/** The host that the browser requested; empty when it named none. */
 export const hostOf = ({ env }: ControlPlane, c: Edge): string =>
   requestedHost(c.req.raw.headers, c.env?.address ?? null, env.SVC_TRUSTED_PROXIES) ?? '';
 
-/** Whether the browser speaks HTTPS: with us, with a trusted proxy that says so, or with what serves the public URL. */
+/** Whether the browser uses HTTPS: with this server, as a trusted proxy states, or by the public URL. */
 export function isSecure(app: ControlPlane, c: Edge): boolean {
   const { env } = app;
   const spoken = spokenScheme(app, c);
@@ -37,8 +37,8 @@ const read = (app: ControlPlane, c: Edge): string | undefined =>
   isSecure(app, c) ? getCookie(c, NAME, 'host') : getCookie(c, NAME);
 
 /**
- * The administrator of the session cookie. An unsafe method with a cookie from another origin is refused (CSRF), and a foreign
- * page, listed in `cors_origins` or not, reads nothing with it.
+ * The administrator of the session cookie. An unsafe method with a cookie from another origin is refused (CSRF), and a page of
+ * another origin, even one in `cors_origins`, reads nothing with it.
  */
 export async function sessionActor(app: ControlPlane, c: Edge): Promise<Actor | null> {
   const token = read(app, c);
@@ -47,7 +47,7 @@ export async function sessionActor(app: ControlPlane, c: Edge): Promise<Actor | 
   return isForeignOrigin(app, c) ? null : authenticate(app, token);
 }
 
-/** Browsers send Sec-Fetch-Site or Origin with every unsafe request; a client that sends neither is no browser. */
+/** Browsers send Sec-Fetch-Site or Origin with every unsafe request; a client that sends neither is not a browser. */
 function refuseForeign(app: ControlPlane, c: Edge): void {
   const site = c.req.header('sec-fetch-site');
   const foreign_site = site !== undefined && site !== 'same-origin' && site !== 'none';
@@ -60,7 +60,7 @@ export function isForeignOrigin(app: ControlPlane, c: Edge): boolean {
   return origin !== undefined && !isSameOrigin(origin, hostOf(app, c), isSecure(app, c));
 }
 
-/** Sets the cookie of contract section 2, or clears it. */
+/** Sets the session cookie, or clears it. */
 export function writeSession(app: ControlPlane, c: Edge, token: string | null): void {
   const secure = isSecure(app, c);
   if (token === null) {
@@ -81,8 +81,8 @@ const BROWSER = 'svc_browser';
 const BROWSER_SECONDS = 3_600;
 
 /**
- * The secret that binds the sign-in of a client to this browser; null without one. Unlike the session it comes along when another
- * site leads here (Lax), so that the return from an identity provider finds it.
+ * The secret that binds a client's sign-in to this browser; null: none. Unlike the session cookie it is sent when another site
+ * links or redirects here (Lax), because an identity provider redirects back.
  */
 export function readBrowser(app: ControlPlane, c: Edge): string | null {
   const value = isSecure(app, c) ? getCookie(c, BROWSER, 'host') : getCookie(c, BROWSER);

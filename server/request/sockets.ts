@@ -1,22 +1,22 @@
 import type { WebSocketHandler } from 'bun';
 
-/** One open WebSocket, as far as its owner needs it. */
+/** One open WebSocket. */
 export interface Socket {
   send(text: string): void;
-  /** Bytes that the other side has not taken yet. */
+  /** Bytes that were sent and not read yet. */
   unread(): number;
   close(code: number, reason: string): void;
 }
 
-/** What the owner of a WebSocket is told. The other side's messages are not listened to. */
+/** Events for the owner of a WebSocket. Messages from the other side are ignored. */
 export interface SocketOwner {
   opened(socket: Socket): void;
-  /** There is room again. */
+  /** The socket can take more messages. */
   drained(): void;
   closed(): void;
 }
 
-/** Turns a request into a WebSocket; false when it is none. */
+/** Turns a request into a WebSocket; false: the request is not an upgrade. */
 export type Upgrade = (owner: SocketOwner) => boolean;
 
 const LARGEST_MESSAGE = 1_024;

@@ -8,7 +8,7 @@ import { ANSWER_CHARACTERS, type Ask, asSentence, OrderError } from './ask.ts';
 
 type ChallengeType = SslStatus['challenge'];
 
-/** One name whose control is to be shown, and what is to be found there. */
+/** The challenge of one domain, and the value that the authority has to find. */
 export interface Proof {
   readonly domain: string;
   readonly token: string;
@@ -16,9 +16,9 @@ export interface Proof {
   readonly answer: string;
 }
 
-/** Puts proofs where the authority looks for them. */
+/** Publishes proofs for the authority. */
 export interface Solver {
-  /** Answers once the authority can find them. */
+  /** Resolves when the authority can find them. */
   present(proofs: readonly Proof[]): Promise<void>;
   /** Removes whatever `present` has left, also after it failed. */
   remove(): Promise<void>;
@@ -46,7 +46,7 @@ export interface Issued {
   readonly valid_until: Date;
 }
 
-/** While an authority checks: first after half a second, at last every 5 s, for 5 minutes altogether. */
+/** Intervals while an authority checks: from 0.5 s up to 5 s, for 5 minutes in total. */
 const WAITING = { backoffMin: 500, backoffMax: 5_000, backoffAttempts: 60 };
 const REQUEST_MS = 30_000;
 
@@ -66,7 +66,7 @@ async function runOrder({ Client, crypto }: Library, options: OrderOptions): Pro
   const { directory, domains, account, progress } = options;
   const account_key = account?.key ?? String(await crypto.createPrivateEcdsaKey());
   const client = new Client({ directoryUrl: directory, accountKey: account_key, ...WAITING });
-  // An account that the authority knows already is found by its key; the address for notices follows the settings.
+  // The authority finds an existing account by its key; the contact address follows the settings.
   await client.createAccount({ termsOfServiceAgreed: true, contact: [`mailto:${options.email}`] });
   const url = client.getAccountUrl();
   if (account?.url !== url) await options.keepAccount({ key: account_key, url });
@@ -85,13 +85,13 @@ async function runOrder({ Client, crypto }: Library, options: OrderOptions): Pro
 }
 
 async function prove(client: Client, pending: readonly Authorization[], options: OrderOptions): Promise<void> {
-  const { challenge: wanted, solver, progress } = options;
+  const { challenge: challenge_type, solver, progress } = options;
   const tasks = await Promise.all(
     pending.map(async ({ identifier, challenges }) => {
-      const challenge = challenges.find(({ type }) => type === wanted);
+      const challenge = challenges.find(({ type }) => type === challenge_type);
       if (challenge === undefined) {
         throw new OrderError(
-          `The certificate authority does not offer ${wanted} for ${identifier.value}. Choose the other challenge.`,
+          `The certificate authority does not offer ${challenge_type} for ${identifier.value}. Choose the other challenge.`,
         );
       }
       const answer = await client.getChallengeKeyAuthorization(challenge);
@@ -101,13 +101,13 @@ async function prove(client: Client, pending: readonly Authorization[], options:
   try {
     await solver.present(tasks.map(({ proof }) => proof));
     for (const { challenge, proof } of tasks) {
-      progress('the certificate authority checks', { domain: proof.domain, challenge: wanted });
+      progress('the certificate authority checks', { domain: proof.domain, challenge: challenge_type });
       await client.completeChallenge(challenge);
     }
     for (const { challenge, proof } of tasks) {
       await client.waitForValidStatus(challenge).catch((error: unknown) => {
         throw new OrderError(
-          `The certificate authority could not check ${proof.domain}. ${HINTS[wanted]} It says: ${reasonOf(error)}`,
+          `The certificate authority could not check ${proof.domain}. ${HINTS[challenge_type]} It says: ${reasonOf(error)}`,
         );
       });
     }
@@ -123,7 +123,7 @@ const HINTS: Readonly<Record<ChallengeType, string>> = {
 
 type Library = typeof import('acme-client');
 
-/** Requests of the library go through the address guard, and no failed one is repeated: the next order does that. */
+/** Requests of the library go through the address guard. A failed one is not repeated: the next order tries again. */
 const requests = new AsyncLocalStorage<Pick<OrderOptions, 'ask' | 'signal'>>();
 let library: Promise<Library> | undefined;
 

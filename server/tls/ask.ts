@@ -1,7 +1,7 @@
 import { cut } from '#core/lib/text/shorten.ts';
 import { boundedText } from '#core/engines/shared/bounded-text.ts';
 
-/** A request to somebody else's server, through the address guard. */
+/** Sends a request to an external server, through the address guard. */
 export type Ask = (url: string, init: AskInit) => Promise<Response>;
 
 export interface AskInit {
@@ -11,10 +11,10 @@ export interface AskInit {
   readonly signal?: AbortSignal;
 }
 
-/** Of anything that a certificate authority or a DNS provider has to say. */
+/** Maximum characters of a response from a certificate authority or DNS provider. */
 export const ANSWER_CHARACTERS = 1024 * 1024;
 
-/** The JSON of an answer; null when it holds none. */
+/** The JSON of a response; null when it is not JSON. */
 export async function readJson(response: Response): Promise<unknown> {
   try {
     return JSON.parse(await boundedText(response, ANSWER_CHARACTERS)) as unknown;
@@ -23,16 +23,16 @@ export async function readJson(response: Response): Promise<unknown> {
   }
 }
 
-/** Why there is no certificate, as a sentence that says what to change. */
+/** Says why there is no certificate, and what to change. */
 export class OrderError extends Error {
   override readonly name = 'OrderError';
 }
 
 const LONGEST = 500;
 
-/** What another server said, on one line, with an end. */
+/** A message of another server as one line that ends with punctuation. */
 export function asSentence(text: string): string {
   const line = text.replaceAll(/[\p{Cc}\s]+/gu, ' ').trim();
-  const said = cut(line, LONGEST);
-  return /[.!?…]$/.test(said) ? said : `${said}.`;
+  const sentence = cut(line, LONGEST);
+  return /[.!?…]$/.test(sentence) ? sentence : `${sentence}.`;
 }

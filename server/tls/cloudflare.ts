@@ -11,7 +11,7 @@ export interface CloudflareOptions {
 }
 
 const REQUEST_MS = 30_000;
-/** Seconds; the least that Cloudflare takes. */
+/** In seconds: the minimum of Cloudflare. */
 const TTL = 60;
 
 const Envelope = v.object({
@@ -42,8 +42,10 @@ export function cloudflare({ url, api_token, ask, signal }: CloudflareOptions): 
         'Cloudflare rejects the API token. dns_credentials.api_token must have the permissions Zone Read and DNS Edit for the zone.',
       );
     }
-    const said = parsed.success ? parsed.output.errors.map(({ message }) => message).join(' ') : '';
-    throw new OrderError(`Cloudflare answered ${response.status}. It says: ${asSentence(said === '' ? 'nothing' : said)}`);
+    const messages = parsed.success ? parsed.output.errors.map(({ message }) => message).join(' ') : '';
+    throw new OrderError(
+      `Cloudflare answered ${response.status}. It says: ${asSentence(messages === '' ? 'nothing' : messages)}`,
+    );
   };
   const zoneOf = async (record: string) => {
     for (const name of zoneCandidates(record)) {

@@ -1,6 +1,6 @@
-/** A company that keeps the zone of a domain. */
+/** The company that hosts the zone of a domain. */
 export interface DnsProvider {
-  /** Adds a TXT record beside those of the same name; answers how to remove it, and when the provider's own servers have it. */
+  /** Adds a TXT record beside those of the same name. Returns how to remove it, and when the provider's name servers have it. */
   add(name: string, value: string): Promise<AddedRecord>;
 }
 

@@ -1,4 +1,5 @@
 import type { ControlPlane } from '#core/control-plane/control-plane.ts';
+import type { Log } from '#core/process/log.ts';
 import { runEvery } from '#core/platform/run-every.ts';
 import { isValid, openCertificateKey, readCertificate } from '#core/server-config/certificates.ts';
 import { readSettings } from '#core/settings/settings.ts';
@@ -8,137 +9,152 @@ import { openTerminator, type Terminator } from './terminator.ts';
 
 export interface Https extends HttpsState {
   start(options: Omit<ListenOptions, 'port' | 'tunnels'>): void;
-  /** The port that HTTPS listens on now. */
+  /** The port that HTTPS listens on; null: it is off. */
   port(): number | null;
   stop(): Promise<void>;
 }
 
 const LOOK_MS = 2_000;
-/** Streams of a listener that is closed may go on for so long. */
+/** How long streams of a closed listener may continue. */
 const GRACE_MS = 10_000;
 const HTTP_PORT = 80;
 
-/** Listens for HTTPS while it is turned on and there is a certificate; shows a new certificate as soon as it is stored. */
-export function createHttps(app: ControlPlane): Https {
-  const { env } = app;
-  const log = app.log.from('tls');
-  let terminator: Terminator | null = null;
-  let inner: Listener | null = null;
-  let plain: Listener | null = null;
-  let shown: string | null = null;
-  let domains: readonly string[] | null = null;
-  const told = new Map<number, string>();
-  let end: () => void = () => undefined;
-  let looking = Promise.resolve();
-  const stopping = Promise.withResolvers<void>();
+export const createHttps = (app: ControlPlane): Https => new TlsListeners(app);
 
-  /** What keeps a port from being had is told once. */
-  const tell = (port: number, error: unknown, level: 'error' | 'warning', what: string, hint = ''): void => {
+/** Listens for HTTPS while it is on and there is a certificate; uses a new certificate as soon as it is stored. */
+class TlsListeners implements Https {
+  readonly #app: ControlPlane;
+  readonly #log: Log;
+  #terminator: Terminator | null = null;
+  #inner: Listener | null = null;
+  #plain: Listener | null = null;
+  #shown: string | null = null;
+  #domains: readonly string[] | null = null;
+  readonly #reported = new Map<number, string>();
+  #end: () => void = () => undefined;
+  #looking = Promise.resolve();
+  readonly #stopping = Promise.withResolvers<void>();
+
+  constructor(app: ControlPlane) {
+    this.#app = app;
+    this.#log = app.log.from('tls');
+  }
+
+  serving(): ReturnType<HttpsState['serving']> {
+    return this.#domains === null ? null : { domains: this.#domains };
+  }
+
+  port(): number | null {
+    return this.#terminator?.port ?? null;
+  }
+
+  start(options: Omit<ListenOptions, 'port' | 'tunnels'>): void {
+    this.#end = runEvery(this.#app, {
+      every_ms: LOOK_MS,
+      what: 'loading the certificate',
+      work: () => (this.#looking = this.#look(options)),
+      at_once: true,
+      wake: 'certificate',
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#end();
+    this.#stopping.resolve();
+    await this.#looking.catch(() => undefined);
+    this.#domains = null;
+    await Promise.all([this.#closeTls(this.#stopping.promise), this.#closePlain(this.#stopping.promise)]);
+  }
+
+  /** Reports once why a port cannot be opened. */
+  #tell(port: number, error: unknown, level: 'error' | 'warning', what: string, hint = ''): void {
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    if (told.get(port) === code) return;
-    told.set(port, code);
-    log[level](`${what} cannot listen on port ${port}: ${REASONS[code] ?? 'the system refused it'}.${hint}`, { code });
-  };
+    if (this.#reported.get(port) === code) return;
+    this.#reported.set(port, code);
+    this.#log[level](`${what} cannot listen on port ${port}: ${REASONS[code] ?? 'the system refused it'}.${hint}`, { code });
+  }
 
-  const openTls = async (chain: string, key: string, options: Omit<ListenOptions, 'port' | 'tunnels'>): Promise<void> => {
+  async #openTls(chain: string, key: string, options: Omit<ListenOptions, 'port' | 'tunnels'>): Promise<void> {
     const tunnels = new Map<number, string>();
     const behind = listen({ ...options, hostname: '127.0.0.1', port: 0, tunnels });
     try {
       const target = behind.port;
-      terminator = await openTerminator({ chain, key }, { hostname: options.hostname, port: env.SVC_SSL_PORT, target, tunnels });
-      inner = behind;
-      told.delete(env.SVC_SSL_PORT);
-      log.info('HTTPS listens', { port: terminator.port });
+      this.#terminator = await openTerminator(
+        { chain, key },
+        { hostname: options.hostname, port: this.#app.env.SVC_SSL_PORT, target, tunnels },
+      );
+      this.#inner = behind;
+      this.#reported.delete(this.#app.env.SVC_SSL_PORT);
+      this.#log.info('HTTPS listens', { port: this.#terminator.port });
     } catch (error) {
       await behind.stop();
-      tell(
-        env.SVC_SSL_PORT,
+      this.#tell(
+        this.#app.env.SVC_SSL_PORT,
         error,
         'error',
         'HTTPS',
         ' Free it, or set SVC_SSL_PORT to another port and forward port 443 to it.',
       );
     }
-  };
+  }
 
-  const closeTls = async (grace: Promise<unknown>): Promise<void> => {
-    const [closing, behind] = [terminator, inner];
-    [terminator, inner, shown] = [null, null, null];
+  async #closeTls(grace: Promise<unknown>): Promise<void> {
+    const [closing, behind] = [this.#terminator, this.#inner];
+    [this.#terminator, this.#inner, this.#shown] = [null, null, null];
     // Idle connections are closed, running exchanges may end.
     void behind?.drain();
     await closing?.close(grace);
     await behind?.stop();
-  };
+  }
 
-  /** Browsers and authorities come to port 80 by themselves. Without it the front port does the same, if 80 leads there. */
-  const openPlain = (options: Omit<ListenOptions, 'port' | 'tunnels'>): void => {
-    if (plain !== null || env.SVC_SSL_PORT !== 443 || env.SVC_PORT === HTTP_PORT) return;
+  /** Opens port 80, the default of browsers and authorities. Without it the front port does the same, if port 80 leads there. */
+  #openPlain(options: Omit<ListenOptions, 'port' | 'tunnels'>): void {
+    if (this.#plain !== null || this.#app.env.SVC_SSL_PORT !== 443 || this.#app.env.SVC_PORT === HTTP_PORT) return;
     try {
-      plain = listen({ ...options, port: HTTP_PORT });
-      log.info('redirects and challenges are answered on port 80');
+      this.#plain = listen({ ...options, port: HTTP_PORT });
+      this.#log.info('redirects and challenges are answered on port 80');
     } catch (error) {
-      tell(HTTP_PORT, error, 'warning', `Forward port 80 to port ${env.SVC_PORT}: this server`);
+      this.#tell(HTTP_PORT, error, 'warning', `Forward port 80 to port ${this.#app.env.SVC_PORT}: this server`);
     }
-  };
+  }
 
-  const closePlain = async (grace: Promise<unknown>): Promise<void> => {
-    const closing = plain;
-    plain = null;
+  async #closePlain(grace: Promise<unknown>): Promise<void> {
+    const closing = this.#plain;
+    this.#plain = null;
     await Promise.race([closing?.drain(), grace]);
     await closing?.stop();
-  };
+  }
 
-  const look = async (options: Omit<ListenOptions, 'port' | 'tunnels'>): Promise<void> => {
-    const { settings } = await readSettings(app);
+  async #look(options: Omit<ListenOptions, 'port' | 'tunnels'>): Promise<void> {
+    const { settings } = await readSettings(this.#app);
     if (!settings.ssl_enabled) {
-      domains = null;
-      const grace = () => Promise.race([Bun.sleep(GRACE_MS), stopping.promise]);
-      // Who turned it off may have come this way, and is answered.
-      if (plain !== null) app.background(closePlain(grace()));
-      if (terminator !== null) {
-        log.info('HTTPS is turned off');
-        app.background(closeTls(grace()));
+      this.#domains = null;
+      const grace = () => Promise.race([Bun.sleep(GRACE_MS), this.#stopping.promise]);
+      // The request that turned HTTPS off may use this connection, so it is answered first.
+      if (this.#plain !== null) this.#app.background(this.#closePlain(grace()));
+      if (this.#terminator !== null) {
+        this.#log.info('HTTPS is turned off');
+        this.#app.background(this.#closeTls(grace()));
       }
       return;
     }
-    openPlain(options);
-    const row = await readCertificate(app);
+    this.#openPlain(options);
+    const row = await readCertificate(this.#app);
     if (row.chain === null) {
-      domains = null;
+      this.#domains = null;
       return;
     }
-    if (row.chain !== shown) {
-      const key = openCertificateKey(app, row) ?? '';
-      if (terminator === null) await openTls(row.chain, key, options);
+    if (row.chain !== this.#shown) {
+      const key = openCertificateKey(this.#app, row) ?? '';
+      if (this.#terminator === null) await this.#openTls(row.chain, key, options);
       else {
-        terminator.use({ chain: row.chain, key });
-        log.info('the new certificate is in use', { domains: row.domains, valid_until: row.valid_until });
+        this.#terminator.use({ chain: row.chain, key });
+        this.#log.info('the new certificate is in use', { domains: row.domains, valid_until: row.valid_until });
       }
-      if (terminator !== null) shown = row.chain;
+      if (this.#terminator !== null) this.#shown = row.chain;
     }
-    domains = terminator !== null && isValid(app, row) ? row.domains : null;
-  };
-
-  return {
-    serving: () => (domains === null ? null : { domains }),
-    port: () => terminator?.port ?? null,
-    start(options) {
-      end = runEvery(app, {
-        every_ms: LOOK_MS,
-        what: 'loading the certificate',
-        work: () => (looking = look(options)),
-        at_once: true,
-        wake: 'certificate',
-      });
-    },
-    async stop() {
-      end();
-      stopping.resolve();
-      await looking.catch(() => undefined);
-      domains = null;
-      await Promise.all([closeTls(stopping.promise), closePlain(stopping.promise)]);
-    },
-  };
+    this.#domains = this.#terminator !== null && isValid(this.#app, row) ? row.domains : null;
+  }
 }
 
 const REASONS: Readonly<Record<string, string>> = {

@@ -2,7 +2,7 @@ import { Resolver } from 'node:dns/promises';
 import { OrderError } from './ask.ts';
 
 export interface PropagationOptions {
-  /** Name servers that are asked instead of the zone's own, as `address:port`. */
+  /** Name servers to query instead of those of the zone, as `address:port`. */
   readonly servers?: readonly string[];
   readonly timeout_ms?: number;
   readonly every_ms?: number;
@@ -14,7 +14,9 @@ const EVERY_MS = 2_000;
 const MOST_ALIASES = 5;
 const QUERY = { timeout: 3_000, tries: 2 };
 
-/** Where the TXT record of a domain stands: `_acme-challenge` before it, or what that is an alias of (RFC 8555, section 8.4). */
+/**
+ * Name of the TXT record for a domain: `_acme-challenge` before it, or the name that this is an alias of (RFC 8555, section 8.4).
+ */
 export async function challengeRecord(domain: string, servers?: readonly string[]): Promise<string> {
   const resolver = resolverAt(servers);
   let name = `_acme-challenge.${domain.replace(/^\*\./, '')}`;
@@ -32,15 +34,15 @@ export async function awaitRecord(record: string, value: string, zone: string, o
   const ends = performance.now() + timeout_ms;
   const servers = options.servers === undefined ? await serversOf(zone) : [options.servers];
   for (;;) {
-    // A resolver remembers that there was nothing, so each look has one of its own.
+    // A resolver caches a missing record, so each check uses a new one.
     const look = async (at: readonly (readonly string[] | undefined)[]): Promise<boolean[]> => {
       const answers = await Promise.all(at.map((server) => holds(resolverAt(server), record, value)));
       return answers.filter((answer) => answer !== null);
     };
-    // Those that answer must all have it. Where none may be asked from here, the system's own has to do.
-    const heard = await look(servers);
-    const said = heard.length > 0 ? heard : await look([undefined]);
-    if (said.length > 0 && said.every(Boolean)) return;
+    // All name servers that answer must have it. If none can be reached, the system's resolver decides.
+    const answers = await look(servers);
+    const results = answers.length > 0 ? answers : await look([undefined]);
+    if (results.length > 0 && results.every(Boolean)) return;
     if (performance.now() > ends) {
       throw new OrderError(
         `The record ${record} is not visible on the name servers of ${zone} yet. Check that the registrar delegates to this zone.`,
@@ -53,7 +55,7 @@ export async function awaitRecord(record: string, value: string, zone: string, o
 
 const ABSENT: ReadonlySet<string> = new Set(['ENODATA', 'ENOTFOUND']);
 
-/** Null: no answer. */
+/** Whether the record has the value. Null: no answer. */
 async function holds(resolver: Resolver, record: string, value: string): Promise<boolean | null> {
   try {
     return (await resolver.resolveTxt(record)).some((parts) => parts.join('') === value);
@@ -68,7 +70,7 @@ function resolverAt(servers?: readonly string[]): Resolver {
   return resolver;
 }
 
-/** Each name server of a zone; the system's own when they cannot be found. */
+/** Each name server of a zone; the system's resolver when they cannot be found. */
 async function serversOf(zone: string): Promise<(readonly string[] | undefined)[]> {
   const system = resolverAt();
   const names = await system.resolveNs(zone).catch(() => []);

@@ -15,9 +15,9 @@ const REQUEST_MS = 30_000;
 const TTL = 60;
 const LOOK_MS = 2_000;
 const IN_SYNC_MS = 180_000;
-/** How often a set of records is written when somebody else changes it at the same time. */
+/** Attempts to write a record set while another client changes it. */
 const TRIES = 3;
-/** What an order that ended leaves behind is removed within. */
+/** Time limit for removing the records of an ended order. */
 const UNDO_MS = 5_000;
 const NAMESPACE = 'https://route53.amazonaws.com/doc/2013-04-01/';
 
@@ -26,14 +26,14 @@ interface Zone {
   readonly name: string;
 }
 
-/** All TXT records of one name: Route 53 knows them as one thing. */
+/** All TXT records of one name: a record set in Route 53. */
 interface RecordSet {
   readonly ttl: number;
   /** Quoted, as the name server has them. */
   readonly values: readonly string[];
 }
 
-/** Amazon Route 53, version 2013-04-01: XML over signed requests; the service is global and lives in us-east-1. */
+/** Amazon Route 53, version 2013-04-01: XML over signed requests. The service is global, in the region us-east-1. */
 export function route53({ url, credentials, ask, signal }: Route53Options): DnsProvider {
   const call = async (method: string, path: string, body?: string, until = signal): Promise<string> => {
     const address = `${url}${path}`;
@@ -71,7 +71,7 @@ export function route53({ url, credentials, ask, signal }: Route53Options): DnsP
   const recordsOf = async (zone: Zone, name: string, until: AbortSignal): Promise<RecordSet | null> => {
     const query = new URLSearchParams({ name, type: 'TXT', maxitems: '1' });
     const answer = await call('GET', `/hostedzone/${zone.id}/rrset?${query}`, undefined, until);
-    // The list begins at the name, and goes on with others when there is none.
+    // The list starts at the name, or at the next one when there is no such name.
     const is_there = nameOf(element(answer, 'Name') ?? '') === nameOf(name) && element(answer, 'Type') === 'TXT';
     if (!is_there) return null;
     const values = [...answer.matchAll(/<Value>([^<]*)<\/Value>/g)].map(([, value = '']) => unescapeXml(value));
@@ -88,7 +88,7 @@ export function route53({ url, credentials, ask, signal }: Route53Options): DnsP
       const before = await recordsOf(zone, name, until);
       const [old = [], values] = [before?.values, next(before?.values ?? [])];
       if (values.length === old.length) return null;
-      // Only what is deleted as it was read can be replaced, so no change of somebody else is lost.
+      // Route 53 deletes a record set only if it is as it was read, so no change of another client is lost.
       const steps = [before && changeOf('DELETE', name, before)];
       if (values.length > 0) steps.push(changeOf('CREATE', name, { ttl: before?.ttl ?? TTL, values }));
       try {
@@ -170,6 +170,6 @@ function refusal(status: number, xml: string): string {
   if (REFUSED.has(code)) {
     return `Route 53 rejects the credentials (${code}). dns_credentials must be an access key that can list hosted zones and their records, change records and read changes.`;
   }
-  const said = element(xml, 'Message') ?? '';
-  return `Route 53 answered ${status}. It says: ${asSentence(said === '' ? 'nothing' : said)}`;
+  const message = element(xml, 'Message') ?? '';
+  return `Route 53 answered ${status}. It says: ${asSentence(message === '' ? 'nothing' : message)}`;
 }

@@ -15,8 +15,8 @@ export interface AwsRequest {
 }
 
 /**
- * Headers that sign a request with AWS Signature Version 4. The path goes as it is: it must hold only what needs no encoding.
- * Host and date are signed; the body is by its hash.
+ * Headers that sign a request with AWS Signature Version 4: host, date, and the hash of the body. The path is signed unchanged,
+ * so it must need no encoding.
  */
 export function signAws(
   { method, url, body = '', region, service, now }: AwsRequest,
@@ -49,6 +49,6 @@ const SIGNED = 'host;x-amz-date';
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest();
 
-/** RFC 3986: also what JavaScript leaves as it is. */
+/** RFC 3986: also encodes what JavaScript leaves unencoded. */
 const encode = (text: string): string =>
   encodeURIComponent(text).replaceAll(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);

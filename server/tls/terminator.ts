@@ -7,29 +7,29 @@ export interface KeyPair {
   readonly key: string;
 }
 
-/** Takes TLS connections and passes what they carry to a listener of this process. */
+/** Accepts TLS connections and forwards their content to a listener of this process. */
 export interface Terminator {
   readonly port: number;
-  /** From the next handshake on another certificate is shown. Connections that are open go on. */
+  /** Uses another certificate from the next handshake on. Open connections continue. */
   use(pair: KeyPair): void;
-  /** Takes no more connections; ends those that are still open when `grace` is over. */
+  /** Accepts no more connections; ends those that are still open when `grace` is over. */
   close(grace: Promise<unknown>): Promise<void>;
 }
 
 export interface TerminatorOptions {
   readonly hostname: string;
   readonly port: number;
-  /** Port on 127.0.0.1 that is passed to. */
+  /** Port on 127.0.0.1 to forward to. */
   readonly target: number;
-  /** The clients' addresses, by the port that their connection comes to the target from. */
+  /** Addresses of the clients, by the local port of the connection to the target. */
   readonly tunnels: Map<number, string>;
-  /** Who has not finished its handshake by then is let go. */
+  /** Connections without a finished handshake are closed after this time. */
   readonly handshake_ms?: number;
 }
 
 /**
- * `Bun.serve` keeps the certificate that it began with, and a second one on the same port loses the connections that wait at the
- * first while it closes. So TLS ends here: a swap is one assignment. Rejects with the system's error when the port cannot be had.
+ * `Bun.serve` cannot replace its certificate, and a second server on the same port loses the connections that wait at the first
+ * while it closes. So TLS ends here: a swap is one assignment. Rejects with the system's error when the port is unavailable.
  */
 export function openTerminator(pair: KeyPair, options: TerminatorOptions): Promise<Terminator> {
   const { hostname, port, target, tunnels, handshake_ms = 15_000 } = options;
@@ -64,7 +64,7 @@ export function openTerminator(pair: KeyPair, options: TerminatorOptions): Promi
       socket.on('error', end);
       socket.on('close', end);
     }
-    // Nothing is passed on before it is known whose connection it is.
+    // Forwards nothing before the client's address is known by its port.
     inner.on('connect', () => {
       if (address === undefined || inner.localPort === undefined || client.destroyed) return end();
       local = inner.localPort;
@@ -74,7 +74,7 @@ export function openTerminator(pair: KeyPair, options: TerminatorOptions): Promi
     });
   };
 
-  // Whoever speaks no TLS, or nothing at all.
+  // Clients that do not speak TLS, or send nothing.
   server.on('tlsClientError', (_error, socket) => socket.destroy());
   return new Promise((resolve, reject) => {
     server.once('error', reject);

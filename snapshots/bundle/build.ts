@@ -9,18 +9,18 @@ import type { Bundled } from './format.ts';
 import type { BundleTarget } from '#core/engines/shared/descriptor.ts';
 import { bundledText } from './freeze-bundle.ts';
 
-/** Bytes of a bundle as gzip: what the smallest plans of platforms take. */
+/** Maximum gzip size of a bundle in bytes: the limit of the platforms' smallest plans. */
 const LARGEST_GZIP = 1024 * 1024;
 
 export interface BuiltBundle {
   readonly text: string;
   readonly bytes: number;
   readonly gzip_bytes: number;
-  /** It has the page that draws results. */
+  /** Whether it contains the page that renders results. */
   readonly view: boolean;
 }
 
-/** Where each platform begins: `export default` is what it serves. */
+/** Entry module of each platform, and the function for its `export default`. */
 const ENTRIES: Readonly<Record<BundleTarget, readonly [file: string, name: string]>> = {
   workers: ['mcp-host/edge/workers.ts', 'serveWorkers'],
   deno: ['mcp-host/edge/process.ts', 'serveDeno'],
@@ -30,12 +30,15 @@ const ENTRY = 'sluice-bundle-entry';
 const LEFT_OUT = 'sluice-left-out';
 const EMITTER = 'sluice-emitter';
 
-/** Modules that stand for others in an isolate. */
+/** Modules that a bundle replaces, by path. */
 const INSTEAD: Readonly<Record<string, string>> = {
   'mcp-host/runtime/runtime.ts': 'mcp-host/edge/runtime.ts',
 };
 
-/** Writes one module of the host's own sources. Throws `invalid` when it is too large. @param connections that it reaches. */
+/**
+ * Builds one module from the host's sources. Throws `invalid` if it is too large. @param connections the connections that it
+ * uses.
+ */
 export async function buildBundle(
   bundled: Bundled,
   connections: readonly FrozenConnection[],
@@ -61,7 +64,7 @@ export async function buildBundle(
   return { text, ...sizes, view: page.view !== undefined };
 }
 
-/** What was not built is not bundled: results are not drawn then. */
+/** Without a built page, a bundle does not render results. */
 function viewPage(): Pick<Bundled, 'view'> {
   const path = productFile(VIEW_PAGE);
   return existsSync(path) ? { view: readFileSync(path, 'utf8') } : {};
@@ -74,7 +77,7 @@ const tooLarge = (all: number, snapshot: number): AppError =>
     `The bundle has ${kib(all)} as gzip, and ${kib(LARGEST_GZIP)} are allowed. Its snapshot alone has ${kib(snapshot)}: deploy fewer definitions, or bundle from a second installation.`,
   );
 
-/** Takes sources as they are, but for what an isolate has no use for. @param drivers files of the engines that are needed. */
+/** Bundles the sources without the parts that an isolate cannot use. @param drivers files of the required engines. */
 function isolatePlugin(entry: string, drivers: ReadonlySet<string>): Bun.BunPlugin {
   const root = productFile('');
   const inProduct = (path: string): string => relative(root, path);
@@ -84,15 +87,15 @@ function isolatePlugin(entry: string, drivers: ReadonlySet<string>): Bun.BunPlug
       build.onResolve({ filter: new RegExp(`^${ENTRY}$`) }, () => ({ path: ENTRY, namespace: ENTRY }));
       build.onLoad({ filter: /./, namespace: ENTRY }, () => ({ contents: entry, loader: 'js' }));
       build.onResolve({ filter: /^[#.]/ }, ({ path, importer, kind }) => {
-        const wanted = path.startsWith('#') ? path.slice(1) : inProduct(join(dirname(importer), path));
-        const instead = INSTEAD[wanted];
+        const source_path = path.startsWith('#') ? path.slice(1) : inProduct(join(dirname(importer), path));
+        const instead = INSTEAD[source_path];
         if (instead !== undefined) return { path: productFile(instead) };
-        // An engine loads what it needs when it is used: here its driver alone is.
-        const late = kind === 'dynamic-import' && wanted.startsWith('core/engines/');
-        return late && !drivers.has(wanted) ? { path: wanted, namespace: LEFT_OUT } : undefined;
+        // Engines import their parts when they are first used; a bundle includes only the drivers.
+        const late = kind === 'dynamic-import' && source_path.startsWith('core/engines/');
+        return late && !drivers.has(source_path) ? { path: source_path, namespace: LEFT_OUT } : undefined;
       });
       build.onLoad({ filter: /./, namespace: LEFT_OUT }, () => ({ contents: 'export {};', loader: 'js' }));
-      // The parser of templates inherits from it and emits nothing.
+      // The template parser inherits from it but emits nothing.
       build.onResolve({ filter: /^events$/ }, () => ({ path: EMITTER, namespace: EMITTER }));
       build.onLoad({ filter: /./, namespace: EMITTER }, () => ({ contents: 'module.exports = class {};', loader: 'js' }));
     },

@@ -2,16 +2,17 @@ import { hostLimits } from '#core/contract/definitions/tools.ts';
 import { asksNothing } from '#core/contract/settings/config.ts';
 import { marked } from '#core/contract/marks.ts';
 import type { LiveToken } from '#core/contract/deploy/control.ts';
-import { engineOf, kindOf } from '#core/engines/index.ts';
+import { DB_TYPE_CHOICES } from '#core/contract/definitions/connections.ts';
+import { engineOf } from '#core/engines/index.ts';
 import type { FrozenConnection, FrozenServer, Snapshot } from '#snapshots/format/format.ts';
 import type { BundleTarget } from '#core/engines/shared/descriptor.ts';
 import { bundledTokens, readsTokens, usedConnections } from './freeze-bundle.ts';
 
-/** What cannot work in a bundle, by name. Sentences for who asked for it. */
+/** Definitions and settings that do not work in a bundle, as sentences. */
 export interface Examined {
-  /** Any of them: there is no bundle. */
+  /** Any of these prevents the bundle. */
   readonly faults: readonly string[];
-  /** It works, but differently from a host. */
+  /** Works, but differently than on a host. */
   readonly warnings: readonly string[];
 }
 
@@ -19,13 +20,13 @@ const PLATFORM: Readonly<Record<BundleTarget, string>> = { workers: 'Workers', d
 
 export interface Installation {
   readonly tokens: readonly LiveToken[];
-  /** Nothing is served that anyone can call (SVC_REQUIRE_AUTH). */
+  /** Whether the installation requires authentication (SVC_REQUIRE_AUTH). */
   readonly require_auth: boolean;
 }
 
 export function examineBundle(snapshot: Snapshot, { tokens, require_auth }: Installation, target: BundleTarget): Examined {
   const { server } = snapshot.content;
-  // A bundle is there to be reached: no listener on 127.0.0.1 keeps others away.
+  // A bundle is always public, because it cannot listen on 127.0.0.1 only.
   const open = asksNothing(server);
   const connections = usedConnections(snapshot);
   return {
@@ -72,7 +73,7 @@ function connectionFaults(connection: FrozenConnection, { content }: Snapshot, t
   const { bundle } = engineOf(db_type);
   if (bundle !== undefined) return bundle(connection, target).map((fault) => `The connection ${name} ${fault}`);
   const users = [...content.tools, ...content.resources].filter(({ connection_id }) => connection_id === id);
-  const { label } = kindOf(db_type).label;
+  const { label } = DB_TYPE_CHOICES[db_type];
   return [
     `The connection ${name} cannot be bundled: bundles reach PostgreSQL and libSQL over the network, and this is ${label}. It is used by ${listed(users.map((user) => user.name))}.`,
   ];
@@ -92,10 +93,10 @@ function serverWarnings({ transport, otel_enabled, log_level }: FrozenServer, ta
 
 function tokenWarnings(server: FrozenServer, tokens: readonly LiveToken[]): string[] {
   if (!readsTokens(server)) return [];
-  const kept = bundledTokens(tokens);
-  const idle = tokens.filter((token) => !token.revoked && !kept.includes(token));
+  const included = bundledTokens(tokens);
+  const idle = tokens.filter((token) => !token.revoked && !included.includes(token));
   return [
-    `${kept.length === 1 ? '1 access token is' : `${kept.length} access tokens are`} in the bundle as they are now. Creating or revoking one needs a new bundle.`,
+    `${included.length === 1 ? '1 access token is' : `${included.length} access tokens are`} in the bundle as they are now. Creating or revoking one needs a new bundle.`,
     ...idle.map(
       ({ name }) => `The access token ${name} is left out: it has an idle timeout, and a bundle cannot see its use elsewhere.`,
     ),
@@ -107,7 +108,7 @@ const limitWarning = (name: string, target: BundleTarget): string =>
     ? `The connection ${name}: every call opens a session of its own; pool_size, max_concurrency and the queue do not hold between calls.`
     : `The connection ${name}: pool_size, max_concurrency and the queue hold in each ${PLATFORM[target]} process, and no Redis shares them.`;
 
-/** Of each field that differs, the tools that use it: what is null or 0 is not set. */
+/** For each tool field that works differently in a bundle, the tools that set it. Null and 0 mean not set. */
 function toolWarnings({ content: { tools } }: Snapshot, target: BundleTarget): string[] {
   return marked(hostLimits).flatMap(([field, { bundled }]) => {
     const users = tools.filter((tool) => (tool[field] ?? 0) !== 0).map(({ name }) => name);
@@ -119,7 +120,7 @@ function toolWarnings({ content: { tools } }: Snapshot, target: BundleTarget): s
 const paged = ({ content: { tools } }: Snapshot): string[] =>
   tools.filter(({ page_by }) => page_by !== undefined).map(({ name }) => name);
 
-/** The key of cursors is made by each process: a bundle holds no secret. */
+/** Each process creates its key for cursors, because a bundle contains no secrets. */
 function pageFaults(snapshot: Snapshot, target: BundleTarget): string[] {
   const tools = paged(snapshot);
   if (tools.length === 0 || target !== 'workers') return [];
@@ -134,7 +135,7 @@ function pageWarnings(snapshot: Snapshot, target: BundleTarget): string[] {
   return [`page_by: a cursor counts in the ${PLATFORM[target]} process that made it, until it ends: ${listed(tools)}.`];
 }
 
-/** What asks a person, by the name of its field. */
+/** Tools that ask a person, grouped by the field that makes them ask. */
 const asking = ({ content: { tools } }: Snapshot): [field: string, tools: string[]][] => {
   const all: [string, string[]][] = [
     ['confirm', tools.filter(({ confirm = 'never' }) => confirm !== 'never').map(({ name }) => name)],
@@ -143,7 +144,7 @@ const asking = ({ content: { tools } }: Snapshot): [field: string, tools: string
   return all.filter(([, names]) => names.length > 0);
 };
 
-/** On Workers nothing remembers which answer was used, from one call to the next. */
+/** Workers do not remember used confirmations between calls. */
 const confirmFaults = (snapshot: Snapshot, target: BundleTarget): string[] =>
   target !== 'workers'
     ? []

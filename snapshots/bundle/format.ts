@@ -1,28 +1,33 @@
 import type { LiveToken } from '#core/contract/deploy/control.ts';
 import type { Leaf } from '#snapshots/format/tree.ts';
 
-/** An access token as a bundle checks it: `digest` is the SHA-256 of the token in hex, and nothing else leads to it. */
+/** An access token as stored in a bundle; `digest` is its SHA-256 in hex, which does not reveal the token. */
 export type BundledToken = Pick<LiveToken, 'id' | 'name' | 'token_prefix' | 'toolsets' | 'claims' | 'created_at' | 'digest'>;
 
-/** What one module serves: a snapshot without its secrets, the tokens of its callers, and the names under which it gets its secrets. */
+/**
+ * The content of one module: a snapshot without secrets, the tokens of its callers, and the names of the bindings for its
+ * secrets.
+ */
 export interface Bundled {
   readonly version: number;
   readonly checksum: string;
   readonly created_at: string;
-  /** With the canonical text of each; the texts of connections and of the server hold `{"$sealed":""}` where a secret was. */
+  /**
+   * Leaves with their canonical texts; in those of connections and of the server, each secret is replaced by `{"$sealed":""}`.
+   */
   readonly leaves: readonly (Leaf & { readonly text: string })[];
   readonly tokens: readonly BundledToken[];
-  /** When the tokens were read. */
+  /** Time at which the tokens were read. */
   readonly as_of: string;
-  /** The binding of each secret, by its place (`connection/<id>/password`). */
+  /** Binding of each secret, by its path (`connection/<id>/password`). */
   readonly secrets: Readonly<Record<string, string>>;
-  /** The beginning of the names of a connection's bindings, by its id. */
+  /** Prefix of a connection's binding names, by connection ID. */
   readonly prefixes: Readonly<Record<string, string>>;
-  /** A mask makes hashes, which need a key. */
+  /** Whether a mask hashes values, which needs a key. */
   readonly hashes: boolean;
-  /** HTML of the page that draws results; absent: results are not drawn. */
+  /** HTML of the page that renders results; absent: results are not rendered. */
   readonly view?: string;
 }
 
-/** The binding with the key of hashing masks. */
+/** Name of the binding with the key for masks that hash. */
 export const MASK_KEY = 'SLUICE_MASK_KEY';

@@ -14,7 +14,7 @@ export interface BundleSource {
   readonly as_of: string;
 }
 
-/** What of a snapshot goes into a bundle: no secret and no ciphertext, and no connection that nothing uses. */
+/** Copies a snapshot into a bundle, without secrets, ciphertexts and unused connections. */
 export function freezeBundle({ snapshot, tokens, as_of }: BundleSource): Bundled {
   const { version, checksum, created_at, content } = snapshot;
   const connections = usedConnections(snapshot);
@@ -41,17 +41,17 @@ export function freezeBundle({ snapshot, tokens, as_of }: BundleSource): Bundled
   };
 }
 
-/** Those of tools and resources. */
+/** Connections that tools and resources use. */
 export function usedConnections({ content: { connections, tools, resources } }: Snapshot): FrozenConnection[] {
   const used = new Set([...tools, ...resources].map(({ connection_id }) => connection_id));
   return connections.filter(({ id }) => used.has(id));
 }
 
-/** Whether callers may come with an access token of this installation. */
+/** Whether callers can use access tokens of this installation. */
 export const readsTokens = ({ auth_type, accept_mcp_tokens = true }: FrozenServer): boolean =>
   auth_type === 'bearer' || (auth_type === 'jwt' && accept_mcp_tokens);
 
-/** An idle timeout needs to know every use, and isolates do not tell each other: such tokens are no part of a bundle. */
+/** Omits tokens with an idle timeout, because isolates do not share when a token was last used. */
 export const bundledTokens = (tokens: readonly LiveToken[]): LiveToken[] =>
   tokens.filter(({ revoked, idle_timeout_minutes }) => !revoked && idle_timeout_minutes === null);
 
@@ -65,10 +65,13 @@ const toBundled = ({ id, name, token_prefix, toolsets, claims, created_at, diges
   digest,
 });
 
-/** The hashes of what holds secrets are made with their fingerprints. */
+/** Connections and the server have no hash here, because it includes fingerprints of their secrets. */
 const hashOf = (kind: Leaf['kind'], hash: string): string => (kind === 'connection' || kind === 'server' ? '' : hash);
 
-/** The auth types that read secrets cannot be bundled, and the transport of 2024 needs a process that keeps its streams. */
+/**
+ * Removes secrets: the auth types that need them cannot be bundled. The transport of 2024 is replaced because it needs a process
+ * that holds its streams.
+ */
 const withoutSecrets = (server: FrozenServer): FrozenServer => ({
   ...server,
   transport: 'http',
@@ -76,14 +79,14 @@ const withoutSecrets = (server: FrozenServer): FrozenServer => ({
   introspection_client_secret: null,
 });
 
-/** Place and binding of each secret of a connection. */
+/** Path and binding name of each secret of a connection. */
 function secretNames(connection: FrozenConnection, prefix: string): [place: string, name: string][] {
   const name = createNames();
-  return secretsIn(connection, `connection/${connection.id}`).map(({ place }) => [
-    place,
-    `${prefix}_${name(place.split('/').at(-1) ?? '').toUpperCase()}`,
+  return secretsIn(connection, `connection/${connection.id}`).map(({ path }) => [
+    path,
+    `${prefix}_${name(path.split('/').at(-1) ?? '').toUpperCase()}`,
   ]);
 }
 
-/** As the module holds it. */
+/** The text in the module. */
 export const bundledText = (bundled: Bundled): string => canonical(bundled);

@@ -7,7 +7,9 @@ import { marked } from '#core/contract/marks.ts';
 type Item = Readonly<Record<string, unknown>>;
 type Rule = (noun: string, before: Item, after: Item) => string[];
 
-/** What a client that knows the old version may trip over, in sentences. Wider is not breaking: more values, more columns, no sign-in. */
+/**
+ * Changes that can break a client of the old version, as sentences. Wider is not breaking: more values, more columns, no sign-in.
+ */
 export function breaking(noun: SnapshotChange['entity_type'], before: object, after: object): string[] {
   const [old, now]: [Item, Item] = [{ ...before }, { ...after }];
   const fields = FIELDS[noun].flatMap(([field, { breaking: says }]) => {
@@ -18,7 +20,7 @@ export function breaking(noun: SnapshotChange['entity_type'], before: object, af
   return [...fields, ...RULES[noun].flatMap((rule) => rule(noun, old, now))];
 }
 
-/** The fields that say themselves when they may break a client. */
+/** Fields whose marks define when a change is breaking. */
 const breakingFields = (entries: v.ObjectEntries) => marked(entries, ({ breaking: says }) => says !== undefined);
 const FIELDS: Readonly<Record<SnapshotChange['entity_type'], ReturnType<typeof breakingFields>>> = {
   server_config: breakingFields(ServerConfigPatch.entries),
@@ -29,14 +31,14 @@ const FIELDS: Readonly<Record<SnapshotChange['entity_type'], ReturnType<typeof b
   toolset: breakingFields(ENTITIES.toolset.draft.entries),
 };
 
-/** What takes more than one field to see. */
+/** Rules that compare more than one field. */
 const RULES: Readonly<Record<SnapshotChange['entity_type'], readonly Rule[]>> = {
   server_config: [clientRule],
   connection: [],
   tool: [argumentRule, resultRule, annotationRule],
   resource: [variableRule],
   prompt: [argumentRule],
-  // What it loses is seen with the definitions at hand (`lost-members.ts`).
+  // Checked with the definitions in `lost-members.ts`.
   toolset: [],
 };
 
@@ -57,7 +59,7 @@ interface Argument extends Item {
   readonly default?: unknown;
 }
 
-/** What a client sends: a parameter with a source is none of its business. */
+/** Arguments that a client sends; parameters with a source are not among them. */
 const argumentsOf = (item: Item): readonly Argument[] =>
   ((item['parameters'] ?? item['arguments'] ?? []) as readonly Argument[]).filter(({ from }) => from === undefined);
 
@@ -77,10 +79,10 @@ function argumentRule(noun: string, before: Item, after: Item): string[] {
   return found;
 }
 
-/** A default stands in for a value that is not sent. */
+/** A value is required when the parameter is required and has no default. */
 const mustBeGiven = ({ required, default: fallback = null }: Argument): boolean => required && fallback === null;
 
-/** Whether a value that was accepted may be refused now. */
+/** Whether the argument can refuse a value that it accepted before. */
 function isNarrower(old: Item, now: Item): boolean {
   const raised = (field: string): boolean => Number(now[field] ?? -Infinity) > Number(old[field] ?? -Infinity);
   const lowered = (field: string): boolean => Number(now[field] ?? Infinity) < Number(old[field] ?? Infinity);
@@ -98,7 +100,7 @@ const ANNOTATIONS: readonly (readonly [hint: string, dangerous: boolean, sentenc
   ['openWorldHint', true, 'This tool can now reach other systems.'],
 ];
 
-/** Clients let harmless tools run unasked. A tool that may change data is said to once. */
+/** Clients run harmless tools without confirmation. Only the first of several changes is reported. */
 function annotationRule(_: string, before: Item, after: Item): string[] {
   const [old, now] = [before, after].map((item) => (listingOf(item)['annotations'] ?? {}) as Item);
   return ANNOTATIONS.filter(([hint, dangerous]) => old?.[hint] === !dangerous && now?.[hint] === dangerous)
@@ -108,7 +110,7 @@ function annotationRule(_: string, before: Item, after: Item): string[] {
 
 const listingOf = (item: Item): Item => (item['listing'] ?? {}) as Item;
 
-/** Another address says it all. */
+/** A new address is reported alone, without changed variables. */
 function variableRule(noun: string, before: Item, after: Item): string[] {
   return before['uri_template'] === after['uri_template'] ? argumentRule(noun, before, after) : [];
 }
@@ -117,7 +119,7 @@ function resultRule(_: string, before: Item, after: Item): string[] {
   if (before['return_type'] !== after['return_type']) return [];
   const [old, now] = [before, after].map((item) => listingOf(item)['outputSchema'] as Schema | undefined);
   if (old === undefined) return [];
-  // While its database is away, nobody knows the columns of a statement.
+  // The columns of a statement are unknown while its database is unreachable.
   if (old.properties?.['affected_rows'] === undefined && now?.properties?.['affected_rows'] !== undefined) return [];
   if (now === undefined) return ['The result of this tool has a different structure.'];
   return compareResults(old, now);
@@ -147,17 +149,17 @@ function compareResults(old: Schema, now: Schema, name = ''): string[] {
   });
 }
 
-/** The types of a value, whether they stand in a list or in branches; bytes are another type than text. */
+/** The types of a schema, from a list or from branches. Bytes count as a different type than text. */
 function typesOf(schema: Schema): Set<string> {
-  const own = typeof schema.type === 'string' ? [schema.type] : (schema.type ?? []);
+  const types = typeof schema.type === 'string' ? [schema.type] : (schema.type ?? []);
   const mark = schema.contentEncoding ?? '';
   return new Set([
-    ...own.map((type) => (type === 'string' ? type + mark : type)),
+    ...types.map((type) => (type === 'string' ? type + mark : type)),
     ...(schema.anyOf ?? []).flatMap((one) => [...typesOf(one)]),
   ]);
 }
 
-/** The object of a schema that is one, or may be null instead. */
+/** The object schema of a value that is an object, or an object or null. */
 function objectOf(schema: Schema): Schema | undefined {
   if (schema.properties !== undefined) return schema;
   return schema.anyOf?.map(objectOf).find((found) => found !== undefined);

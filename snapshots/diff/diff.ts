@@ -10,7 +10,7 @@ import type { SnapshotContent } from '#snapshots/format/format.ts';
 type Item = Readonly<Record<string, unknown>>;
 type Named = { readonly name: string } & Item;
 
-/** What changes from one content to another, per entity and field; `before` null means everything is new. */
+/** Lists the changes between two contents, by entity and field; with `before` null, everything is new. */
 export function diff(before: SnapshotContent | null, after: SnapshotContent): SnapshotChange[] {
   return [
     ...serverChanges(before, after),
@@ -71,14 +71,14 @@ const about = (entity_type: SnapshotChange['entity_type'], { name, connection_id
 const DELETES = /\b(?:delete|truncate|drop|merge|replace)\b/i;
 const TEXTS_AND_COMMENTS = /'(?:[^']|'')*'|--[^\n]*|\/\*[^]*?\*\//g;
 
-/** What a person should see before it goes live. Whether something writes is decided by its mode; the words only tell how. */
+/** The risk to show before a deploy. The mode decides whether a statement writes; keywords only tell whether it deletes. */
 function risksOf(item: Named): SnapshotChange['risks'] {
   if (item['mode'] !== 'write') return [];
   const { nodes } = item['statement'] as { nodes: readonly SqlNode[] };
   return [DELETES.test(statementText(nodes).replace(TEXTS_AND_COMMENTS, ' ')) ? 'deletes_rows' : 'changes_rows'];
 }
 
-/** Names under which people know what a snapshot holds in another form. */
+/** Names that people know for fields that a snapshot contains in another form. */
 const KNOWN_AS: Readonly<Record<string, string>> = {
   statement: 'sql_query',
   mode: 'read_only',
@@ -87,12 +87,12 @@ const KNOWN_AS: Readonly<Record<string, string>> = {
   uri: 'uri_template',
   uriTemplate: 'uri_template',
 };
-/** Follows from something else that is named. */
+/** Derived from other fields. */
 const DERIVED = new Set(['id', 'pool_key', 'inputSchema', 'listing']);
 
-/** Every field that differs by the name that people know, sorted, with both values as they may be shown. */
+/** Lists all different fields, sorted, under the names that people know, with both values in displayable form. */
 function changedValues(entity_type: SnapshotChange['entity_type'], before: Item, after: Item): SnapshotChange['values'] {
-  // A secret may be sealed anew; anything else that looks like one is compared as it is.
+  // Secrets compare by fingerprint, because they may be encrypted again. In other kinds, a value that looks sealed is no secret.
   const comparable = entity_type === 'server_config' || entity_type === 'connection' ? checksum : (text: string) => text;
   const found = new Map<string, { old: unknown; new: unknown }>();
   for (const [old, now] of [
@@ -117,7 +117,7 @@ const SHOWN_AS: Readonly<Record<string, (value: unknown) => unknown>> = {
   mode: (value) => value !== 'write',
 };
 
-/** A value as people know it, without secrets; null for what was not there. */
+/** The value in the form that people know, without secrets; null if absent. */
 function shown(field: string, value: unknown): unknown {
   if (value === undefined || value === null) return null;
   return replaceSealed(SHOWN_AS[field]?.(value) ?? value, () => REDACTED);
@@ -125,7 +125,7 @@ function shown(field: string, value: unknown): unknown {
 
 const SPELT = { in: 'IN ', not_in: 'NOT IN ' } as const;
 
-/** A statement as it is written: parameters by their names, optional parts in double brackets. */
+/** Formats a statement with parameter names, and with optional blocks in double brackets. */
 function statementText(nodes: readonly SqlNode[]): string {
   return nodes
     .map((node) => {

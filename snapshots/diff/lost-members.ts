@@ -5,7 +5,7 @@ import type { LeafKind } from '#core/contract/entities.ts';
 import { leavesOf } from '#snapshots/format/order.ts';
 
 type Texts = (leaves: readonly Leaf[]) => Promise<ReadonlyMap<string, string>>;
-/** Leaves of a tree before and after that belong together. */
+/** The same entity in the trees before and after. */
 interface Pair {
   readonly was: Leaf;
   readonly is: Leaf;
@@ -16,14 +16,14 @@ const READ: Partial<Readonly<Record<LeafKind, (frozen: never) => Selectable>>> =
   resource: (resource: FrozenResource) => ofResource(resource),
   prompt: (prompt: FrozenPrompt) => ofPrompt(prompt),
 };
-/** Names that a sentence lists. */
-const TOLD = 5;
+/** Maximum names in a sentence. */
+const MAX_NAMED = 5;
 
 /**
- * Why callers of toolsets may miss something, by `keyOf` what changed: a toolset with other rules that holds less, or a definition
- * that a toolset with the same rules no longer holds. What is gone altogether is not said again. Definitions that did not change are
- * looked at only for toolsets with other rules.
- * @param changed leaves that are not the same in both, each side's own.
+ * Explains what callers of toolsets lose, by the `keyOf` of the changed leaf: a toolset with new rules that holds less, or a
+ * definition that unchanged rules no longer include. Deleted definitions are not reported here. Unchanged definitions are read
+ * only if a toolset has new rules.
+ * @param changed leaves that differ between both trees, by side.
  */
 export async function lostMembers(
   before: readonly Leaf[],
@@ -61,9 +61,9 @@ export async function lostMembers(
 
 const differs = ({ was, is }: Pair): boolean => was.hash !== is.hash;
 
-function pairsOf(before: readonly Leaf[], after: readonly Leaf[], wanted: (leaf: Leaf) => boolean): Pair[] {
-  const known = new Map(before.filter(wanted).map((leaf) => [keyOf(leaf), leaf]));
-  return after.filter(wanted).flatMap((is) => {
+function pairsOf(before: readonly Leaf[], after: readonly Leaf[], isIncluded: (leaf: Leaf) => boolean): Pair[] {
+  const known = new Map(before.filter(isIncluded).map((leaf) => [keyOf(leaf), leaf]));
+  return after.filter(isIncluded).flatMap((is) => {
     const was = known.get(keyOf(is));
     return was === undefined ? [] : [{ was, is }];
   });
@@ -76,7 +76,7 @@ function selectable(leaf: Leaf, parsed: (leaf: Leaf) => never): Selectable {
 }
 
 function listed(names: readonly string[]): string {
-  const [told, more] = [names.slice(0, TOLD), names.length - TOLD];
-  if (more > 0) return `${told.join(', ')} and ${more} more`;
-  return told.length === 1 ? told.join('') : `${told.slice(0, -1).join(', ')} and ${told.at(-1)}`;
+  const [first, more] = [names.slice(0, MAX_NAMED), names.length - MAX_NAMED];
+  if (more > 0) return `${first.join(', ')} and ${more} more`;
+  return first.length === 1 ? first.join('') : `${first.slice(0, -1).join(', ')} and ${first.at(-1)}`;
 }

@@ -1,9 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/**
- * JSON with sorted keys and no white space: equal values have equal texts, whatever order their keys were set in.
- * Undefined fields are left out.
- */
+/** Formats JSON with sorted keys and without white space, so that equal values have equal texts. Undefined fields are omitted. */
 export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map((item) => canonical(item === undefined ? null : item)).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
@@ -20,16 +17,16 @@ const SEALED = /\{"\$sealed":"v1\.[0-9a-f]{8}\.([\w-]*)\.[\w-]*"\}/g;
 const withFingerprints = (canonical_text: string): string =>
   canonical_text.includes('{"$sealed"') ? canonical_text.replace(SEALED, '{"$secret":"$1"}') : canonical_text;
 
-/** `sha256:` and 64 hex digits over a canonical text; of a secret only its fingerprint counts, so sealing it again changes nothing. */
+/** `sha256:` and 64 hex digits over a canonical text. Secrets count by fingerprint, so encrypting them again changes nothing. */
 export const checksum = (canonical_text: string): string =>
   `sha256:${createHash('sha256').update(withFingerprints(canonical_text)).digest('hex')}`;
 
-/** SHA-256 as 43 characters of base64url: what a tree names an entity by. */
+/** SHA-256 as 43 characters of base64url; identifies the text of an entity in a tree. */
 export const hashOf = (canonical_text: string): string => createHash('sha256').update(canonical_text).digest('base64url');
 
-/** The same of an entity that holds secrets: of each only its fingerprint counts. */
+/** Like `hashOf`, for entities with secrets, which count by fingerprint. */
 export const sealedHashOf = (canonical_text: string): string => hashOf(withFingerprints(canonical_text));
 
-/** Whether a text arrived as it was sent. */
+/** Whether a received text matches its hash. */
 export const isTextOf = (hash: string, canonical_text: string): boolean =>
   hashOf(canonical_text) === hash || sealedHashOf(canonical_text) === hash;

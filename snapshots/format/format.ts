@@ -14,22 +14,18 @@ import type { ToolsetDraft } from '#core/contract/definitions/toolsets.ts';
 
 export const SNAPSHOT_FORMAT = 'sluice-snapshot/2';
 
-/** A whole configuration in one text, as the first edition stored it and kept it on the disks of hosts. */
-export const WHOLE_FORMAT = 'sluice-snapshot/1';
-
 type Entries<E extends v.ObjectEntries> = v.InferOutput<v.ObjectSchema<E, undefined>>;
 
 type WhenSet = Entries<typeof frozenWhenSet>;
 
-/** Every frozen setting by its name; what is absent until it is set has its default then. */
+/** All frozen settings by name. Settings of `WhenSet` are absent while they have their default. */
 export interface FrozenServer
   extends Readonly<Entries<typeof frozenSettings>>, Readonly<Partial<{ [K in keyof WhenSet]: NonNullable<WhenSet[K]> }>> {
   readonly oauth_clients: readonly {
     readonly client_id: string;
     readonly client_secret: Sealed;
-    /** Absent: everything. */
+    /** Absent: all toolsets. */
     readonly toolsets?: readonly string[];
-    /** Absent: none. */
     readonly claims?: Claims;
   }[];
   readonly introspection_client_secret: Sealed | null;
@@ -53,21 +49,21 @@ export interface FrozenConnection {
   readonly extra_params: Readonly<Record<string, unknown>>;
   readonly read_only: boolean;
   readonly pool_size: number;
-  /** Calls that run at once; the rest wait in the queue. */
+  /** Maximum concurrent calls; further calls wait in the queue. */
   readonly max_concurrency: number;
   readonly queue_limit: number;
   readonly queue_timeout_ms: number;
-  /** What each statement tells the database of its caller; absent: nothing. */
+  /** Values about the caller that the database receives with each statement; absent: none. */
   readonly session_values?: readonly SessionValue[];
-  /** Absent: statements run as the account. */
+  /** Absent: statements run as the database account. */
   readonly session_role?: SessionRole | null;
-  /** SHA-256 over everything that a session depends on; the key of the pool. */
+  /** SHA-256 over all settings that a session depends on; identifies the pool. */
   readonly pool_key: string;
 }
 
 type HostLimits = Entries<typeof hostLimits>;
 
-/** What may be null is absent then. */
+/** Nullable fields become optional: null is omitted. */
 type Given<T> = {
   readonly [K in keyof T as null extends T[K] ? never : K]: T[K];
 } & {
@@ -81,16 +77,16 @@ export interface FrozenTool extends FrozenQuery, Given<HostLimits>, WriteGuard {
   /** Absent: JSON. */
   readonly text_format?: TextFormat;
   readonly tags: readonly string[];
-  /** Absent: what fits the rows. */
+  /** Absent: chosen to fit the rows. */
   readonly view?: View;
-  /** A person fills in missing arguments where the client shows forms; absent: nobody is asked. */
+  /** Asks a person for missing arguments if the client shows forms. Absent: never. */
   readonly ask_missing?: true;
   /**
-   * Arguments of its calls are kept in the request log, those that are named here under their masks; `true`: all as they are sent.
-   * Absent: none is kept.
+   * Whether the request log stores the arguments of calls: `true` stores them unchanged, a record stores the named ones under
+   * their masks. Absent: none are stored.
    */
   readonly log_arguments?: true | Readonly<Record<string, MaskKind>>;
-  /** The tool as `tools/list` sends it, rendered once. */
+  /** The rendered entry of `tools/list`. */
   readonly listing: Readonly<Record<string, unknown>>;
 }
 
@@ -99,7 +95,6 @@ export interface FrozenResource extends FrozenQuery {
   readonly name: string;
   readonly uri_template: string;
   readonly mime_type: string;
-  /** Absent: none. */
   readonly tags?: readonly string[];
   readonly listing: Readonly<Record<string, unknown>>;
 }
@@ -109,19 +104,18 @@ export interface FrozenPrompt {
   readonly name: string;
   /** Absent: no connection owns it. */
   readonly connection_id?: string;
-  /** Absent: none. */
   readonly tags?: readonly string[];
   readonly arguments: readonly { readonly name: string; readonly required: boolean; readonly enum?: readonly string[] }[];
   readonly messages: readonly { readonly role: 'user' | 'assistant'; readonly template: string }[];
   readonly listing: Readonly<Record<string, unknown>>;
 }
 
-/** A named part of the definitions, as the rule that selects them. */
+/** A named part of the definitions, stored as its selection rule. */
 export interface FrozenToolset extends Readonly<Omit<ToolsetDraft, 'enabled'>> {
   readonly id: string;
 }
 
-/** The frozen configuration as a whole. It is stored, sent and kept as a tree of its entities (`tree.ts`). */
+/** The complete frozen configuration. It is stored and sent as a tree of its entities (`tree.ts`). */
 export interface SnapshotContent {
   readonly format: typeof SNAPSHOT_FORMAT;
   readonly server: FrozenServer;
@@ -134,7 +128,7 @@ export interface SnapshotContent {
 
 export interface Snapshot {
   readonly version: number;
-  /** The root of its tree. */
+  /** Root hash of its tree. */
   readonly checksum: string;
   readonly created_at: string;
   readonly content: SnapshotContent;

@@ -2,24 +2,24 @@ import type { OwnedKind } from '#core/contract/entities.ts';
 import type { Selection } from '#core/contract/definitions/toolsets.ts';
 import type { FrozenPrompt, FrozenResource, FrozenTool, FrozenToolset, Snapshot } from './format.ts';
 
-/** What decides of a definition whether a toolset holds it. */
+/** The fields of a definition that decide which toolsets hold it. */
 export interface Selectable {
   readonly kind: OwnedKind;
   readonly id: string;
   readonly connection_id: string | null;
   readonly tags: readonly string[];
-  /** It changes no data. */
+  /** Changes no data. */
   readonly reads: boolean;
 }
 
-/** What decides of a toolset which definitions it holds. */
+/** The fields of a toolset that decide which definitions it holds. */
 export interface SelectionRule {
   readonly include: Selection;
   readonly exclude: Selection;
   readonly read_only: boolean;
 }
 
-/** Tells whether a toolset holds a definition. */
+/** Whether a toolset holds a definition. */
 export type Holds = (definition: Selectable) => boolean;
 
 export function holdsOf({ include, exclude, read_only }: SelectionRule): Holds {
@@ -58,9 +58,22 @@ export const ofPrompt = ({ id, connection_id, tags = [] }: FrozenPrompt): Select
   reads: true,
 });
 
-/** Whether somebody in these groups has a toolset: one without groups is for everyone who signs in. */
-export const isOpenTo = ({ groups }: { readonly groups: readonly string[] }, own: readonly string[]): boolean =>
-  groups.length === 0 || groups.some((group) => own.includes(group));
+/** Whether a person with these groups has a toolset. A toolset without groups is for everyone who signs in. */
+export const isOpenTo = ({ groups }: { readonly groups: readonly string[] }, caller_groups: readonly string[]): boolean =>
+  groups.length === 0 || groups.some((group) => caller_groups.includes(group));
+
+/** The toolsets of a signed-in person with these groups. Null: there are no toolsets at all, so the person has everything. */
+export const toolsetsOfPerson = <T extends { readonly groups: readonly string[] }>(
+  toolsets: readonly T[],
+  groups: readonly string[],
+): readonly T[] | null => (toolsets.length === 0 ? null : toolsets.filter((toolset) => isOpenTo(toolset, groups)));
+
+/** Whether any of the toolsets holds a definition. @param rules null: everything is held. */
+export function heldByAny(rules: readonly SelectionRule[] | null): Holds {
+  if (rules === null) return () => true;
+  const each = rules.map(holdsOf);
+  return (definition) => each.some((holds) => holds(definition));
+}
 
 /** A stored toolset. */
 export interface ToolsetDefinition extends FrozenToolset {
@@ -68,7 +81,7 @@ export interface ToolsetDefinition extends FrozenToolset {
   readonly version: number;
 }
 
-/** Its rule, not what it holds: a definition that changes leaves every toolset as it is. */
+/** Freezes the rule and not the members, so a changed definition does not change any toolset. */
 export const freezeToolset = (toolset: ToolsetDefinition): FrozenToolset => ({
   id: toolset.id,
   name: toolset.name,
@@ -81,7 +94,7 @@ export const freezeToolset = (toolset: ToolsetDefinition): FrozenToolset => ({
   groups: toolset.groups,
 });
 
-/** The snapshot with nothing but what one of its toolsets holds and says; null: it has no such toolset. */
+/** A snapshot reduced to one toolset with its members and texts; null if the toolset does not exist. */
 export function onlyToolset(snapshot: Snapshot, name: string): Snapshot | null {
   const { content } = snapshot;
   const toolset = content.toolsets.find((candidate) => candidate.name === name);

@@ -4,11 +4,11 @@ import { canonical, hashOf, sealedHashOf } from './canonical.ts';
 import { createHash } from 'node:crypto';
 import { AppError } from '#core/errors.ts';
 
-/** One frozen entity as a snapshot lists it. Its name is its own among those of its kind. */
+/** One frozen entity in a snapshot. Its name is unique within its kind. */
 export interface Leaf {
   readonly kind: LeafKind;
   readonly name: string;
-  /** SHA-256 of its canonical text as base64url; of a connection's or the server's secrets only the fingerprint counts. */
+  /** SHA-256 of its canonical text as base64url; secrets of a connection or the server count by fingerprint. */
   readonly hash: string;
 }
 
@@ -17,25 +17,25 @@ export interface Blob extends Leaf {
   readonly text: string;
 }
 
-/** Leaves that follow each other. A change of one leaf leaves nearly all branches as they were. */
+/** Consecutive leaves. A change of one leaf leaves nearly all branches unchanged. */
 export interface Branch {
   readonly leaves: readonly Leaf[];
-  /** A line for each leaf. */
+  /** One line per leaf. */
   readonly text: string;
-  /** SHA-256 of the text as base64url. */
+  /** SHA-256 of `text` as base64url. */
   readonly hash: string;
 }
 
-/** A snapshot as the sorted list of its leaves. `text` is what is kept on disk, `checksum` its root. */
+/** A snapshot as the sorted list of its leaves. `text` is stored on disk, and `checksum` is its root hash. */
 export interface Tree {
   readonly leaves: readonly Leaf[];
   readonly branches: readonly Branch[];
   readonly text: string;
-  /** `sha256:` and 64 hex digits over the text. */
+  /** `sha256:` and 64 hex digits over `text`. */
   readonly checksum: string;
 }
 
-/** What leads from one tree to another: leaves that are new or have another hash, and `keyOf` those that went. */
+/** The difference between two trees: leaves that are new or changed, and `keyOf` the removed ones. */
 export interface Delta<L extends Leaf = Leaf> {
   readonly added: readonly L[];
   readonly removed: readonly string[];
@@ -56,10 +56,10 @@ const KIND_OF = new Map(LEAF_KINDS.map((kind) => [LETTER[kind], kind]));
 
 const HASH_LENGTH = 43;
 
-/** Names a leaf within its tree. */
+/** Identifies a leaf within its tree. */
 export const keyOf = ({ kind, name }: Pick<Leaf, 'kind' | 'name'>): string => `${LETTER[kind]}${name}`;
 
-/** In what else is frozen, an object that looks like a sealed secret is a value like any other. */
+/** Kinds with secrets. In all other kinds, an object that looks like a sealed secret is an ordinary value. */
 export const HOLDS_SECRETS: readonly LeafKind[] = ['server', 'connection'];
 
 export function toBlob(kind: LeafKind, name: string, frozen: object): Blob {
@@ -67,7 +67,7 @@ export function toBlob(kind: LeafKind, name: string, frozen: object): Blob {
   return { kind, name, hash: HOLDS_SECRETS.includes(kind) ? sealedHashOf(text) : hashOf(text), text };
 }
 
-/** @param before a tree that may share branches: what has the same leaves in it is not made again. */
+/** @param before a tree whose branches are reused where their leaves are the same. */
 export function toTree(leaves: readonly Leaf[], before: Tree | null = null): Tree {
   const known = before?.branches ?? [];
   const branches = toBranches(leaves, known);
@@ -76,13 +76,13 @@ export function toTree(leaves: readonly Leaf[], before: Tree | null = null): Tre
   return joined(sorted, toBranches(sorted, known));
 }
 
-/** Throws when the text is not that of a tree. */
+/** Throws if the text is not a tree. */
 export function parseTree(text: string): Tree {
   if (!text.startsWith(FIRST_LINE) || !text.endsWith('\n')) throw unknownFormat();
   return toTree(parseBranch(text.slice(FIRST_LINE.length)));
 }
 
-/** The leaves of a branch, or of several that follow each other, by their text. */
+/** Parses the text of one or more consecutive branches. */
 export const parseBranch = (text: string): Leaf[] => text.slice(0, -1).split('\n').map(leafOf);
 
 function joined(leaves: readonly Leaf[], branches: readonly Branch[]): Tree {
@@ -99,8 +99,8 @@ function joined(leaves: readonly Leaf[], branches: readonly Branch[]): Tree {
 }
 
 /**
- * A branch ends with a leaf whose hash begins with this sign, which is one of 64: where one ends depends on what is in it alone, so
- * the same leaves have the same branches, whatever was before.
+ * A branch ends at a leaf whose hash starts with this character (one of 64). So its boundaries depend only on its leaves: the
+ * same leaves give the same branches, independent of earlier trees.
  */
 const LAST = 'A';
 
@@ -108,10 +108,10 @@ function toBranches(leaves: readonly Leaf[], before: readonly Branch[]): Branch[
   const known = new Map(before.map((branch) => [branch.leaves[0], branch]));
   const branches: Branch[] = [];
   for (let start = 0; start < leaves.length;) {
-    const kept = known.get(leaves[start]);
-    if (kept !== undefined && isBranchAt(kept.leaves, leaves, start)) {
-      branches.push(kept);
-      start += kept.leaves.length;
+    const reused = known.get(leaves[start]);
+    if (reused !== undefined && isBranchAt(reused.leaves, leaves, start)) {
+      branches.push(reused);
+      start += reused.leaves.length;
       continue;
     }
     let end = start + 1;
@@ -124,7 +124,7 @@ function toBranches(leaves: readonly Leaf[], before: readonly Branch[]): Branch[
 
 const isLast = ({ hash }: Leaf): boolean => hash.startsWith(LAST);
 
-/** Whether these very leaves stand at a place of a list, and a branch ends with the last of them. */
+/** Whether the list has exactly these leaves at an index and a branch boundary after them. */
 function isBranchAt(leaves: readonly Leaf[], list: readonly Leaf[], start: number): boolean {
   for (let n = 0; n < leaves.length; n++) if (leaves[n] !== list[start + n]) return false;
   return isLast(leaves.at(-1)!) || start + leaves.length === list.length;
@@ -142,14 +142,14 @@ function toBranch(leaves: readonly Leaf[]): Branch {
   };
 }
 
-/** The leaves of two sorted lists that are not the same in both: each side's own. */
+/** The leaves that only one of two sorted lists contains, by side. */
 export function differing<L extends Leaf>(before: readonly Leaf[], after: readonly L[]): { old: Leaf[]; now: L[] } {
   const old: Leaf[] = [];
   const now: L[] = [];
   let n = 0;
   for (const leaf of after) {
     let same = before[n];
-    // The same object stands in both, from deploy to deploy.
+    // Unchanged leaves are usually the same object in both.
     if (same === leaf) {
       n++;
       continue;
@@ -166,28 +166,28 @@ export function differing<L extends Leaf>(before: readonly Leaf[], after: readon
   return { old: [...old, ...before.slice(n)], now };
 }
 
-/** The same of two trees. A branch that both have is not looked into. */
+/** Like `differing`, for two trees. Shared branches are skipped. */
 export const differingIn = (before: Tree | null, after: Tree): { old: Leaf[]; now: Leaf[] } =>
   differing(...unshared(before, after));
 
-/** The leaves that stand in branches which the other tree lacks, sorted. */
+/** Sorted leaves of the branches that the other tree does not have. */
 function unshared(before: Tree | null, after: Tree): [old: Leaf[], now: Leaf[]] {
   const [was, is] = [new Set(before?.branches), new Set(after.branches)];
   const all = (branches: Iterable<Branch>) => [...branches].flatMap(({ leaves }) => leaves);
   return [all(was.difference(is)), all(is.difference(was))];
 }
 
-/** @param before null: everything is new. */
+/** @param before null: all leaves are added. */
 export const deltaBetween = (before: Tree | null, after: Tree): Delta => deltaOf(...unshared(before, after));
 
-/** @param before null: everything is new. */
+/** @param before null: all leaves are added. */
 export function deltaOf<L extends Leaf>(before: readonly Leaf[] | null, after: readonly L[]): Delta<L> {
   const { old, now } = differing(before ?? [], after);
-  const kept = new Set(now.map(keyOf));
-  return { added: now, removed: old.map(keyOf).filter((key) => !kept.has(key)) };
+  const current = new Set(now.map(keyOf));
+  return { added: now, removed: old.map(keyOf).filter((key) => !current.has(key)) };
 }
 
-/** The leaves after a delta, sorted. @param before sorted. */
+/** Applies a delta and returns the sorted leaves. @param before sorted. */
 export function applyDelta(before: readonly Leaf[], { added, removed }: Delta): Leaf[] {
   const gone = new Set(removed);
   const fresh = added.toSorted(compare);
@@ -202,7 +202,7 @@ export function applyDelta(before: readonly Leaf[], { added, removed }: Delta): 
   return [...after, ...fresh.slice(n)];
 }
 
-/** The whole configuration again, or as much of it as the leaves name. @param textOf the canonical text of a hash. */
+/** Restores the configuration, or the part of it that the leaves name. @param textOf returns the canonical text of a hash. */
 export function toContent(leaves: readonly Leaf[], textOf: (hash: string) => string | undefined): SnapshotContent {
   const parsed: Record<LeafKind, unknown[]> = { server: [], connection: [], tool: [], resource: [], prompt: [], toolset: [] };
   for (const { kind, name, hash } of leaves) {
@@ -215,11 +215,8 @@ export function toContent(leaves: readonly Leaf[], textOf: (hash: string) => str
   return { format: SNAPSHOT_FORMAT, server, connections, tools, resources, prompts, toolsets } as SnapshotContent;
 }
 
-/** What the first edition stored has no toolsets. */
-type Whole = Omit<SnapshotContent, 'format' | 'toolsets'> & Partial<Pick<SnapshotContent, 'toolsets'>>;
-
-/** A whole configuration taken apart. */
-export function toBlobs({ toolsets = [], ...content }: Whole): Blob[] {
+/** Splits a configuration into blobs. */
+export function toBlobs(content: Omit<SnapshotContent, 'format'>): Blob[] {
   const all = (kind: LeafKind, items: readonly { readonly name: string }[]) => items.map((item) => toBlob(kind, item.name, item));
   return [
     toBlob('server', '', content.server),
@@ -227,17 +224,17 @@ export function toBlobs({ toolsets = [], ...content }: Whole): Blob[] {
     ...all('tool', content.tools),
     ...all('resource', content.resources),
     ...all('prompt', content.prompts),
-    ...all('toolset', toolsets),
+    ...all('toolset', content.toolsets),
   ].toSorted(compare);
 }
 
-/** By kind, then by the code units of the name. */
+/** Orders by kind, then by the code units of the name. */
 export function compare(a: Pick<Leaf, 'kind' | 'name'>, b: Pick<Leaf, 'kind' | 'name'>): number {
   if (a.kind !== b.kind) return LEAF_KINDS.indexOf(a.kind) - LEAF_KINDS.indexOf(b.kind);
   return a.name < b.name ? -1 : a.name > b.name ? 1 : 0;
 }
 
-/** @param known branches that are sorted. */
+/** @param known branches that are known to be sorted. */
 function areSorted(branches: readonly Branch[], known: ReadonlySet<Branch>): boolean {
   let last: Leaf | undefined;
   for (const branch of branches) {
@@ -251,7 +248,7 @@ function areSorted(branches: readonly Branch[], known: ReadonlySet<Branch>): boo
   return true;
 }
 
-/** A letter for the kind, the hash, the name. */
+/** A letter for the kind, then the hash and the name. */
 function lineOf({ kind, name, hash }: Leaf): string {
   const written = /[\n\\]/.test(name) ? name.replaceAll('\\', '\\\\').replaceAll('\n', '\\n') : name;
   return `${LETTER[kind]}${hash}${written}\n`;

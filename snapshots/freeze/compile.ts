@@ -17,32 +17,32 @@ import { engineOf } from '#core/engines/index.ts';
 import type { Description } from '#core/engines/shared/source.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
 
-/** Raised when the same definition would compile to something else: every stored artifact is made again. */
+/** Increment it if a definition would compile to a different result, so that all stored artifacts are compiled again. */
 export const COMPILER = 6;
 
-/** What a compiled statement depends on; nothing else may change the result. */
+/** The input of the compiler: a compiled statement depends on nothing else. */
 export interface QueryDefinition {
   readonly sql_query: string;
   readonly parameters: readonly Parameter[];
   readonly return_type: ReturnType;
   readonly transform_template: string | null;
-  /** Absent, as before there were any: none. */
+  /** Absent: none. */
   readonly masks?: readonly Mask[];
 }
 
-/** What is derived from one definition alone, kept beside its entity and used by freeze as it is. */
+/** The artifact compiled from one definition. It is stored beside its entity, and freezing uses it unchanged. */
 export interface Compiled {
   readonly key: string;
   readonly statement: Statement;
   readonly classification: Classification;
-  /** As the database described them; null when it could not be asked. */
+  /** The columns that the database described; null if it was unreachable. */
   readonly columns: readonly TracedColumn[] | null;
   readonly input_schema: Readonly<Record<string, unknown>>;
   readonly output_schema: Readonly<Record<string, unknown>> | null;
   readonly warnings: readonly string[];
 }
 
-/** Hash over the compiler and everything that goes in, but for the description. */
+/** Hash over the compiler version and its whole input, except the description. */
 export function compiledKey(definition: QueryDefinition, db_type: DbType, compiler = COMPILER): string {
   const { sql_query, parameters, return_type, transform_template, masks = [] } = definition;
   const masked = masks.length === 0 ? [] : [masks];
@@ -51,8 +51,8 @@ export function compiledKey(definition: QueryDefinition, db_type: DbType, compil
 }
 
 /**
- * Parses, classifies and derives the schemas of a statement, without a database. Throws `invalid` with every fault of the
- * definition at its field. @param dialect the grammar that settings of the server make.
+ * Parses and classifies a statement and derives its schemas, without a database. Throws `invalid` with all faults of the
+ * definition, each at its field. @param dialect the grammar, which settings of the database server can change.
  */
 export async function compileQuery(
   definition: QueryDefinition,
@@ -83,7 +83,7 @@ export async function compileQuery(
   );
 }
 
-/** Some databases round other numbers there, or read what they can of a text. */
+/** Some databases round other numbers there, or parse as much as they can of a string. */
 function refuseLimits({ nodes, types }: Statement, { unlimited }: SqlDialect): void {
   if (unlimited === null) return;
   const name = limitNames(nodes).find((one) => types[one] !== 'integer');
@@ -91,7 +91,7 @@ function refuseLimits({ nodes, types }: Statement, { unlimited }: SqlDialect): v
   throw invalidField('sql_query', `LIMIT and OFFSET take whole numbers: declare ${name} with the type integer.`);
 }
 
-/** A block that limits rows to the caller's own would be gone for everybody who lacks the value. */
+/** If a block limits rows to the caller, dropping it shows all rows to callers without the value. */
 function leftOutWithoutValue({ nodes }: Statement, parameters: readonly Parameter[]): string[] {
   const in_blocks = new Set(nodes.flatMap((node) => (typeof node === 'object' && 'block' in node ? node.names : [])));
   return parameters
@@ -108,12 +108,12 @@ function checkTemplate(template: string | null): void {
   }
 }
 
-/** What the database says of a statement in all its forms. */
+/** The database's description of a statement, with and without its optional blocks. */
 export interface DescribedStatement extends Pick<Description, 'columns'> {
   readonly reads: Reads;
 }
 
-/** The same artifact with what the database says of its columns and of its parameters. */
+/** Adds the database's description of columns and parameters to an artifact. */
 export function describeCompiled(
   compiled: Compiled,
   definition: QueryDefinition,
@@ -137,8 +137,8 @@ export function describeCompiled(
 }
 
 /**
- * The stored artifact, or a new one when the definition, the kind of database or the compiler is another since. What the database
- * said stays when only the compiler is another: it may be away when the artifact is made again.
+ * Returns the stored artifact, or a new one if the definition, the kind of database or the compiler has changed. If only the
+ * compiler has changed, the stored description is reused, because the database may be unreachable.
  */
 export async function currentArtifact(
   stored: Compiled | undefined,

@@ -17,7 +17,7 @@ import type { Compiled, QueryDefinition } from './compile.ts';
 import type { FrozenConnection, FrozenPrompt, FrozenResource, FrozenTool } from '#snapshots/format/format.ts';
 import type { FrozenQuery } from '#core/query/frozen-query.ts';
 
-/** A stored connection; secrets are sealed. */
+/** A stored connection; its secrets are sealed. */
 export type ConnectionDefinition = Omit<FrozenConnection, 'pool_key' | 'max_concurrency'> & {
   readonly enabled: boolean;
   readonly max_concurrency: number | null;
@@ -26,13 +26,13 @@ export type ConnectionDefinition = Omit<FrozenConnection, 'pool_key' | 'max_conc
   readonly max_bytes: number;
 };
 
-/** A stored tool without what only people see. */
+/** A stored tool without the fields that only people see. */
 export type ToolDefinition = Omit<Tool, 'connection_name' | 'output_schema' | 'warnings' | 'tokens' | 'findings'>;
 
 export type ResourceDefinition = Omit<Resource, 'connection_name' | 'warnings' | 'tokens' | 'findings'>;
 export type PromptDefinition = Omit<Prompt, 'connection_name' | 'tokens' | 'findings'>;
 
-/** What a resource's artifact depends on: its rows are written by its media type, whatever the template. */
+/** The compiler's input for a resource. The media type decides the format of its rows, so the return type is fixed. */
 export const resourceDefinition = (
   resource: Pick<ResourceDefinition, 'sql_query' | 'parameters' | 'transform_template'> &
     Partial<Pick<ResourceDefinition, 'masks'>>,
@@ -81,13 +81,13 @@ const limitsOf = (tool: ToolDefinition) =>
   >;
 
 const GUARD = v.getDefaults(v.object(writeGuard));
-/** Absent where it has its default: what an earlier release has frozen keeps its hash. */
+/** Guard fields that differ from their defaults; omitting the others saves space in the snapshot. */
 const guardOf = (tool: ToolDefinition): WriteGuard =>
   Object.fromEntries(
     (Object.keys(GUARD) as (keyof typeof GUARD)[]).flatMap((name) => (tool[name] === GUARD[name] ? [] : [[name, tool[name]]])),
   );
 
-/** What of a result's size and form differs from the defaults. */
+/** Result size and format settings that differ from the defaults. */
 function shapeOf(tool: ToolDefinition, compiled: Compiled, connection: ConnectionDefinition): Partial<FrozenTool> {
   const { max_tokens, page_by, text_format } = tool;
   return {
@@ -102,7 +102,7 @@ function loggedWith(tool: ToolDefinition, { columns, statement }: Compiled): Non
   return Object.keys(masks).length === 0 ? true : masks;
 }
 
-/** What orders pages, with the types of its columns. Throws `invalid` where a column has no order. */
+/** The columns that order pages, with their types. Throws `invalid` for a column that cannot be ordered. */
 export function pageColumns(page_by: readonly PageBy[], { columns }: Compiled, { pages }: SqlDialect): PageColumn[] {
   if (pages === null) throw invalidField('page_by', 'page_by does not work with this kind of database.');
   return page_by.map(({ column, desc }, n) => {
@@ -169,7 +169,7 @@ export function resourceListing(
   };
 }
 
-/** What tools and resources share; a resource always reads and has the connection's limits. */
+/** Freezes the fields that tools and resources share. A resource always reads and has the connection's limits. */
 function freezeQuery(
   entity: ToolDefinition | ResourceDefinition,
   compiled: Compiled,
@@ -211,7 +211,7 @@ export function freezePrompt(prompt: PromptDefinition): FrozenPrompt {
   };
 }
 
-/** What may never be served, whoever wrote it; the same checks as when a tool is saved. */
+/** Refuses definitions that must never be served; saving a tool makes the same checks. */
 export function refuse(
   tool: { readonly read_only: boolean } & Partial<Pick<ToolDefinition, 'confirm' | 'max_affected_rows'>>,
   { classification }: Compiled,
@@ -236,7 +236,7 @@ export function refuse(
   }
 }
 
-/** Text of a caller could say that it is somebody else. Statements that set values of the session are allowed nowhere. */
+/** SQL text from a caller could pretend to be another caller. No connection allows statements that set session values. */
 export function refuseFreeSql(
   { passthrough }: Pick<Compiled['classification'], 'passthrough'>,
   { name, session_values = [], session_role = null }: Pick<ConnectionDefinition, 'name' | 'session_values' | 'session_role'>,
@@ -248,12 +248,12 @@ export function refuseFreeSql(
   );
 }
 
-const modeOf = (read_only: boolean, { classification }: Compiled): FrozenTool['mode'] => {
+export const modeOf = (read_only: boolean, { classification }: Pick<Compiled, 'classification'>): FrozenQuery['mode'] => {
   if (!read_only) return 'write';
   return classification.read_only && classification.fixed ? 'fixed' : 'read';
 };
 
-/** What a tool answers with, as its callers read it. */
+/** The output schema as callers read it. */
 export const shownOutput = (
   { page_by }: Pick<ToolDefinition, 'page_by'>,
   schema: Compiled['output_schema'],
@@ -281,7 +281,7 @@ export function toolListing(
   };
 }
 
-/** How an entity with a statement is frozen. */
+/** How to freeze a kind of entity that has a statement. */
 export interface Freezer<D, F> {
   readonly query: (definition: D) => QueryDefinition;
   readonly read_only: (definition: D) => boolean;

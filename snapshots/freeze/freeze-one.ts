@@ -24,25 +24,25 @@ export interface DefinitionOf {
   readonly toolset: ToolsetDefinition;
 }
 
-/** What became of one definition. */
+/** The outcome of freezing one definition. */
 export interface FreezeResult {
   readonly entity_type: DefinitionKind;
   readonly id: string;
   readonly name: string;
-  /** Of the stored record. */
+  /** Version of the stored record. */
   readonly version: number;
   readonly connection_id: string | null;
-  /** What is served; null when it is not: disabled, left out or with a problem. */
+  /** The served leaf; null if the definition is disabled, left out or has a problem. */
   readonly leaf: Leaf | null;
   readonly problem: string | null;
-  /** The control that the problem is a refusal of. */
+  /** Error code of the control that refused it. */
   readonly control?: ErrorCode;
   readonly left_out: boolean;
-  /** The artifact that it was frozen with, when that is another than the stored one. */
+  /** The artifact that was used, if it differs from the stored one. */
   readonly renewed: { readonly before: Compiled | undefined; readonly after: Compiled } | null;
 }
 
-/** Freezes one definition; a fault of the definition is its outcome. */
+/** Freezes one definition. A fault of the definition is part of the outcome and is not thrown. */
 export async function freezeOne<K extends DefinitionKind>(
   kind: K,
   definition: DefinitionOf[K],

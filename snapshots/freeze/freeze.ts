@@ -1,19 +1,20 @@
-import type { DefinitionKind } from '#core/contract/entities.ts';
-import { AppError, type ErrorCode } from '#core/errors.ts';
 import type { Compiled } from './compile.ts';
 import {
   type ConnectionDefinition,
-  freezeConnection,
   type PromptDefinition,
   type ResourceDefinition,
   type ToolDefinition,
+  freezeConnection,
 } from './entities.ts';
 import type { FrozenServer, SnapshotContent } from '#snapshots/format/format.ts';
-import { type DefinitionOf, freezeOne, type FreezeResult } from './freeze-one.ts';
-import { leafAt } from '#snapshots/format/order.ts';
-import { insertionIndex, indexOf } from './outcome-order.ts';
 import type { ToolsetDefinition } from '#snapshots/format/toolsets.ts';
-import { type Blob, compare, type Leaf, toBlob, toContent, toTree, type Tree } from '#snapshots/format/tree.ts';
+import type { DefinitionKind } from '#core/contract/entities.ts';
+import { type ErrorCode, AppError } from '#core/errors.ts';
+import { type Tree, type Leaf, type Blob, toBlob, compare, toTree, toContent } from '#snapshots/format/tree.ts';
+import { type FreezeResult, type DefinitionOf, freezeOne } from './freeze-one.ts';
+import { leafAt, firstWhere } from '#snapshots/format/order.ts';
+
+const sortKey = ({ entity_type: kind, name }: FreezeResult) => ({ kind, name });
 
 export interface Configuration {
   readonly server: FrozenServer;
@@ -22,17 +23,17 @@ export interface Configuration {
   readonly resources: readonly ResourceDefinition[];
   readonly prompts: readonly PromptDefinition[];
   readonly toolsets?: readonly ToolsetDefinition[];
-  /** Stored artifacts by entity id; one with another key is made again. */
+  /** Stored artifacts by entity ID. If the key differs, the definition is compiled again. */
   readonly compiled: ReadonlyMap<string, Compiled>;
   readonly allow_passthrough_sql: boolean;
 }
 
-/** Why one entity cannot be served, in a sentence. */
+/** Why an entity cannot be served, in one sentence. */
 export interface Problem {
   readonly entity_type: DefinitionKind | 'connection' | 'server_config';
   readonly name: string;
   readonly message: string;
-  /** The control that refused it. */
+  /** Error code of the control that refused it. */
   readonly control?: ErrorCode;
 }
 
@@ -42,30 +43,30 @@ export interface Frozen {
   readonly warnings: readonly string[];
 }
 
-/** Contract section 13. */
+/** Maximum tools in a snapshot. */
 export const MOST_TOOLS = 10_000;
 
-/** What is frozen at one moment. */
+/** The frozen configuration at one moment. */
 export interface FrozenView {
   readonly server: FrozenServer;
-  /** In the order of a tree. */
+  /** In tree order. */
   readonly outcomes: readonly FreezeResult[];
   readonly connections: ReadonlyMap<string, ConnectionDefinition>;
-  /** Another number after everything that was put and is not what it was. */
+  /** Changes with every `put` that changes the configuration. */
   readonly revision: number;
-  /** The canonical text of what was frozen and not forgotten by then. */
+  /** The canonical text of a hash, unless it was forgotten before. */
   readonly textOf: (hash: string) => string | undefined;
-  /** @param instead outcomes that are to count in the place of what was put. */
+  /** @param instead outcomes that replace the stored ones. */
   frozen(instead?: ReadonlyMap<string, FreezeResult>): Frozen;
 }
 
 /**
- * The configuration frozen entity by entity: what does not change is not frozen, hashed or read again. The same configuration
- * gives the same tree, in whatever order and however often its parts were put.
+ * The configuration, frozen entity by entity: unchanged entities are not frozen, hashed or read again. The same configuration
+ * gives the same tree, regardless of the order and number of `put` calls.
  */
 export interface FrozenState {
   putServer(server: FrozenServer): void;
-  /** Tools and resources of a connection depend on it: whoever puts another one puts them again. */
+  /** Tools and resources depend on their connection. After it is replaced, they must be frozen again. */
   putConnection(connection: ConnectionDefinition): void;
   removeConnection(id: string): void;
   put<K extends DefinitionKind>(kind: K, definition: DefinitionOf[K], stored: Compiled | undefined): Promise<void>;
@@ -74,13 +75,13 @@ export interface FrozenState {
   outcome(id: string): FreezeResult | undefined;
   view(): FrozenView;
   /**
-   * Keeps only texts that something put has and that are not stored in this tree. A connection's stays: it is no part of a
-   * tree while nothing uses it, and comes back without being put.
+   * Drops texts that are unused or already stored in this tree. Texts of connections stay: an unused connection is not part
+   * of a tree, and it can return without another `put`.
    */
   forget(stored: readonly Leaf[]): void;
 }
 
-/** A text that something put has, and of what it is. */
+/** The text of an entity with its leaf. */
 interface Written {
   readonly text: string;
   readonly leaf: Leaf;
@@ -92,7 +93,7 @@ export function createFrozenState(allow_passthrough_sql: boolean): FrozenState {
   const connection_leaves = new Map<string, Leaf>();
   const outcomes = new Map<string, FreezeResult>();
   const texts = new Map<string, Written>();
-  /** Every outcome in the order of a tree; copied before a change when a view has it. */
+  /** All outcomes in tree order; copied before a change if a view uses the array. */
   let order: FreezeResult[] = [];
   let viewed = false;
   let server: { readonly leaf: Leaf; readonly frozen: FrozenServer; readonly text: string } | null = null;
@@ -103,9 +104,9 @@ export function createFrozenState(allow_passthrough_sql: boolean): FrozenState {
     texts.set(leaf.hash, { text, leaf, isNeeded });
     return leaf;
   };
-  /** Made apart from what was put, which it would keep. */
+  /** A separate function, because a closure over the input would retain it. */
   const isOutcome = (id: string, hash: string) => (): boolean => outcomes.get(id)?.leaf?.hash === hash;
-  const place = (before: FreezeResult | undefined, after: FreezeResult | undefined): void => {
+  const replaceOutcome = (before: FreezeResult | undefined, after: FreezeResult | undefined): void => {
     revision++;
     if (viewed) [order, viewed] = [order.slice(), false];
     const at = before === undefined ? -1 : indexOf(order, before);
@@ -117,7 +118,7 @@ export function createFrozenState(allow_passthrough_sql: boolean): FrozenState {
   return {
     putServer(frozen) {
       const blob = toBlob('server', '', frozen);
-      // Its secrets may be sealed anew.
+      // Its secrets may have been encrypted again.
       if (blob.hash === server?.leaf.hash && blob.text === server.text) return;
       if (blob.hash !== server?.leaf.hash) revision++;
       server = { leaf: remember(blob, () => server?.leaf.hash === blob.hash), frozen, text: blob.text };
@@ -144,11 +145,11 @@ export function createFrozenState(allow_passthrough_sql: boolean): FrozenState {
       const fresh = blob && remember(blob, isOutcome(id, blob.hash));
       const same = before?.leaf?.hash === fresh?.hash && before?.name === definition.name;
       const now = { ...outcome, leaf: (same ? before?.leaf : fresh) ?? null };
-      place(before, now);
+      replaceOutcome(before, now);
       outcomes.set(id, now);
     },
     remove(id) {
-      place(outcomes.get(id), undefined);
+      replaceOutcome(outcomes.get(id), undefined);
       outcomes.delete(id);
     },
     outcomes: () => outcomes.values(),
@@ -212,7 +213,7 @@ function collect(
     if (leaf === null) continue;
     leaves.push(leaf);
     if (entity_type === 'tool') tools++;
-    // Nearly always that of the definition before.
+    // Usually the same connection as for the previous definition.
     if (connection_id === null || connection_id === owner || entity_type === 'prompt') continue;
     used.add(connection_id);
     owner = connection_id;
@@ -224,14 +225,14 @@ function collect(
   return { tree: treeOf(leaves.filter(({ kind }) => kind !== 'tool')), problems, warnings };
 }
 
-/** The configuration as it will be served. Pure: the same configuration gives the same bytes. */
+/** Freezes the whole configuration. Pure: the same configuration gives the same bytes. */
 export async function freeze(configuration: Configuration): Promise<Frozen & { readonly content: SnapshotContent }> {
   const state = createFrozenState(configuration.allow_passthrough_sql);
   state.putServer(configuration.server);
   for (const connection of configuration.connections) state.putConnection(connection);
   const enabled = new Set(configuration.connections.flatMap((connection) => (connection.enabled ? [connection.id] : [])));
   const served = configuration.tools.filter((tool) => tool.enabled && enabled.has(tool.connection_id)).length;
-  // Nobody waits for what is refused.
+  // Too many tools are refused, so none are frozen.
   const tools = served > MOST_TOOLS ? [] : configuration.tools;
   for (const tool of tools) await state.put('tool', tool, configuration.compiled.get(tool.id));
   for (const resource of configuration.resources) await state.put('resource', resource, configuration.compiled.get(resource.id));
@@ -241,4 +242,18 @@ export async function freeze(configuration: Configuration): Promise<Frozen & { r
   const frozen = view.frozen();
   const problems = [...frozen.problems, ...tooMany(served)];
   return { ...frozen, problems, content: toContent(frozen.tree.leaves, view.textOf) };
+}
+
+/** Index of the first outcome that sorts after this one; names compare as in a tree. */
+function insertionIndex(order: readonly FreezeResult[], outcome: FreezeResult): number {
+  const placed = sortKey(outcome);
+  return firstWhere(order, (one) => compare(sortKey(one), placed) > 0);
+}
+
+function indexOf(order: readonly FreezeResult[], { id, ...outcome }: FreezeResult): number {
+  const placed = sortKey({ id, ...outcome });
+  let at = firstWhere(order, (one) => compare(sortKey(one), placed) >= 0);
+  // During a rename, two outcomes can have the same name.
+  while (order[at] !== undefined && order[at]?.id !== id) at++;
+  return at;
 }

@@ -8,7 +8,7 @@ import type { NamedConnection } from '#core/engines/shared/project.ts';
 
 export const partOf = (db_type: DbType): ProjectPart => engineOf(db_type).project;
 
-/** What the connections of a project need of their engines, in the order of the drivers. */
+/** The engine parts that the connections of a project need, ordered by driver. */
 export function partsOf(linked: readonly NamedConnection[]): ProjectPart[] {
   const parts = new Set(linked.map(({ connection }) => partOf(connection.db_type)));
   return [...parts].toSorted((a, b) => (a.driver < b.driver ? -1 : 1));

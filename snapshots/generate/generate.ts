@@ -12,8 +12,8 @@ import type { NamedConnection } from '#core/engines/shared/project.ts';
 import { engineOf } from '#core/engines/index.ts';
 
 /**
- * The snapshot as a TypeScript project that runs on its own: same SQL, same checks, same shapes. Deterministic. Holds no secret
- * and no ciphertext; secrets are names of environment variables.
+ * Generates a standalone TypeScript project from a snapshot: same SQL, same checks, same results. Deterministic. It contains no
+ * secret and no ciphertext; secrets come from environment variables.
  */
 export function generate(snapshot: Snapshot): GeneratedFile[] {
   const { server, connections, tools, resources, prompts } = snapshot.content;
@@ -25,10 +25,10 @@ export function generate(snapshot: Snapshot): GeneratedFile[] {
       if (reason !== null) left_out.push(`\`${entity.name}\`: ${reason}`);
       return reason === null;
     });
-  const told = new Set(
+  const caller_connections = new Set(
     connections.filter(({ session_values, session_role }) => session_values !== undefined || session_role).map(({ id }) => id),
   );
-  const why = (query: FrozenQuery) => whyLeftOut(query, told);
+  const why = (query: FrozenQuery) => whyLeftOut(query, caller_connections);
   const greets = ({ arguments: args, messages }: FrozenPrompt): string | null =>
     !args.some(({ name }) => name === 'caller') && messages.some(({ template }) => readsCaller(template)) ? NO_CALLER : null;
   const whyTool = (tool: FrozenTool) => {
@@ -36,13 +36,13 @@ export function generate(snapshot: Snapshot): GeneratedFile[] {
     if (tool.page_by !== undefined) return PAGED;
     return tool.max_tokens === undefined ? why(tool) : COUNTED;
   };
-  const kept = { tools: served(tools, whyTool), resources: served(resources, why), prompts: served(prompts, greets) };
-  const used = new Set([...kept.tools, ...kept.resources].map(({ connection_id }) => connection_id));
+  const included = { tools: served(tools, whyTool), resources: served(resources, why), prompts: served(prompts, greets) };
+  const used = new Set([...included.tools, ...included.resources].map(({ connection_id }) => connection_id));
   const linked = [...named.values()].filter(({ connection }) => used.has(connection.id));
   const templates =
-    kept.prompts.length > 0 || [...kept.tools, ...kept.resources].some((query) => query.transform_template !== null);
+    included.prompts.length > 0 || [...included.tools, ...included.resources].some((query) => query.transform_template !== null);
   const parts = partsOf(linked);
-  const facts = { snapshot, linked, parts, templates, left_out, ...kept };
+  const facts = { snapshot, linked, parts, templates, left_out, ...included };
 
   const files = [
     { path: 'package.json', content: packageJson(facts, readSource('package.json')) },
@@ -52,9 +52,9 @@ export function generate(snapshot: Snapshot): GeneratedFile[] {
     { path: '.gitignore', content: IGNORED },
     { path: 'src/main.ts', content: mainSource(snapshot) },
     { path: 'src/connections.ts', content: connectionSource(linked) },
-    ...folder('tools', 'Tool', kept.tools, (tool) => toolSource(tool, named)),
-    ...folder('resources', 'Resource', kept.resources, (resource) => resourceSource(resource, named)),
-    ...folder('prompts', 'Prompt', kept.prompts, promptSource),
+    ...folder('tools', 'Tool', included.tools, (tool) => toolSource(tool, named)),
+    ...folder('resources', 'Resource', included.resources, (resource) => resourceSource(resource, named)),
+    ...folder('prompts', 'Prompt', included.prompts, promptSource),
     { path: 'src/engine/types.ts', content: readSource('snapshots/generate/project-types.ts') },
     ...ourSources([
       `snapshots/generate/project/${templates ? 'templates' : 'no-templates'}.ts`,
@@ -93,7 +93,7 @@ ${members.join('')}  connections,
   }
 }
 
-/** A project counts no rows and asks nobody: the tool would write what nobody allowed. */
+/** A project neither counts rows nor asks a person, so the tool would write without confirmation. */
 const GUARDED = 'it is limited or confirmed by the rows that it changes, which only Sluice counts';
 
 const PASSTHROUGH = 'its whole statement is an argument, which only Sluice can guard';
@@ -102,25 +102,25 @@ const PAGED = 'its results come in pages, whose cursors only Sluice seals';
 
 const COUNTED = 'its results are limited by tokens, which only Sluice counts';
 
-/** A project knows one bearer token and nobody behind it: what depends on who calls would run without its guard. */
+/** A project has one bearer token and does not identify callers, so protection by caller would be missing. */
 const NO_CALLER = 'it depends on who calls, which only Sluice knows';
 
-/** @param told connections that tell their database who calls. */
+/** @param caller_connections connections that send session values about the caller to their database. */
 function whyLeftOut(
   { statement, parameters, transform_template, masks, connection_id, passthrough }: FrozenQuery,
-  told: ReadonlySet<string>,
+  caller_connections: ReadonlySet<string>,
 ): string | null {
   const runs_text = statement.nodes.every((node) => (typeof node === 'string' ? /^[\s;]*$/.test(node) : 'name' in node));
   if (runs_text || passthrough === true) return PASSTHROUGH;
-  const is_told = told.has(connection_id) || masks !== undefined;
+  const receives_caller = caller_connections.has(connection_id) || masks !== undefined;
   const fills = parameters.some(({ from }) => from?.startsWith('caller.') === true);
-  return is_told || fills || readsCaller(transform_template) ? NO_CALLER : null;
+  return receives_caller || fills || readsCaller(transform_template) ? NO_CALLER : null;
 }
 
 const readsCaller = (template: string | null): boolean =>
   template !== null && parseTemplate(template).program.free.includes('caller');
 
-/** One file an entity, and an index of them. */
+/** One file per entity and an index. */
 function folder<E extends { readonly name: string }>(
   noun: string,
   type: string,
@@ -158,7 +158,7 @@ function queryFile(
   name: string,
   query: FrozenQuery,
   named: ReadonlyMap<string, NamedConnection>,
-  own: Readonly<Record<string, unknown>>,
+  first_members: Readonly<Record<string, unknown>>,
 ): string {
   const { statement, connection_id } = query;
   const link = named.get(connection_id);
@@ -167,7 +167,7 @@ import { ${sqlImports(statement.nodes).join(', ')} } from '../sql.ts';
 
 export const ${name}: ${type} = {
 ${members({
-  ...own,
+  ...first_members,
   connection: link?.key,
   writes: query.mode === 'write' && link?.connection.read_only === false,
   dialect: link === undefined ? null : engineOf(link.connection.db_type).dialect.name,

@@ -4,8 +4,8 @@ const WIDTH = 110;
 const PLAIN_KEY = /^[A-Za-z_$][\w$]*$/;
 
 /**
- * A JSON value as a TypeScript literal. Every text in it is the output of `JSON.stringify`, so that nothing a person wrote
- * can end its literal; lone surrogates are escapes, since UTF-8 has none.
+ * Writes a JSON value as a TypeScript literal. Every string is the output of `JSON.stringify`, so that user input cannot end its
+ * literal. Lone surrogates are escaped, because UTF-8 cannot encode them.
  */
 export function literal(value: unknown, indent = ''): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'undefined';
@@ -21,13 +21,13 @@ export function literal(value: unknown, indent = ''): string {
   return `${open.trim()}\n${parts.map((part) => `${inner}${part},\n`).join('')}${indent}${close.trim()}`;
 }
 
-/** A plain `__proto__` would set the prototype of the object. */
+/** A plain `__proto__` key would set the prototype of the object. */
 function keyOf(key: string): string {
   if (key === '__proto__') return `[${JSON.stringify(key)}]`;
   return PLAIN_KEY.test(key) ? key : JSON.stringify(key);
 }
 
-/** Statement nodes as a tagged template of the project's sql.ts: the SQL as it was written, with its values as holes. */
+/** Writes statement nodes as a tagged template for the project's sql.ts: the original SQL, with values as substitutions. */
 export function sqlLiteral(nodes: readonly SqlNode[]): string {
   return `sql\`${body(nodes)}\``;
 }
@@ -48,10 +48,10 @@ type ValueNode = Extract<SqlNode, { name: string }>;
 const tagOf = (node: ValueNode): string => TAGS[node.in ?? node.place ?? 'value'];
 
 /**
- * Text inside a template literal. ECMA-262 section 12.9.6: a backslash, a backtick and `${` mean something, a carriage return
- * would be read as a line feed; other control characters and lone surrogates would not survive editors and UTF-8.
+ * Escapes text for a template literal (ECMA-262 section 12.9.6): a backslash, a backtick and `${` are syntax, and a carriage
+ * return would become a line feed. Other control characters and lone surrogates would not survive editors and UTF-8.
  */
-export function templateText(text: string): string {
+function templateText(text: string): string {
   return text
     .replace(/[\\`]|\$(?=\{)/g, '\\$&')
     .replace(/[^\P{Cc}\t\n]|[\p{Zl}\p{Zp}\p{Cs}]/gu, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);

@@ -2,7 +2,7 @@ import { xxHash64 } from '#core/lib/xxhash64.ts';
 import type { FrozenConnection } from '#snapshots/format/format.ts';
 import type { NamedConnection } from '#core/engines/shared/project.ts';
 
-/** Gives every text a word of its own of lower-case letters, digits and underscores, also where case does not count. */
+/** Returns a function that gives each text a unique word of lower-case letters, digits and underscores. */
 export function createNames(reserved: readonly string[] = []): (text: string) => string {
   const taken = new Set(reserved);
   return (text) => {
@@ -23,12 +23,12 @@ function wordOf(text: string): string {
   return /^[a-z]/.test(words) ? words : `n_${words}`.replace(/_$/, '');
 }
 
-/** What `wordOf` makes of a text without a Latin letter or a digit. */
+/** The result of `wordOf` for a text without Latin letters and digits. */
 const NO_WORD = wordOf('');
 
 /**
- * Takes all connections of a snapshot: secrets are found by these names, so another connection that comes or goes never changes
- * whose name is whose. One whose word is another's too, or that has none, carries a part of the hash of its own name.
+ * Names all connections of a snapshot. Names identify secrets, so adding or removing a connection never renames another. If the
+ * word of a connection is empty or not unique, its name includes a part of a hash.
  */
 export function nameConnections(connections: readonly FrozenConnection[]): Map<string, NamedConnection> {
   const words = Map.groupBy(connections, ({ name }) => wordOf(name));
@@ -36,8 +36,8 @@ export function nameConnections(connections: readonly FrozenConnection[]): Map<s
   return new Map(
     connections.map((connection) => {
       const word = wordOf(connection.name);
-      const is_own = word !== NO_WORD && words.get(word)?.length === 1;
-      const key = name(is_own ? word : `${word}_${xxHash64(connection.name).toString(16).slice(-6)}`);
+      const is_unique = word !== NO_WORD && words.get(word)?.length === 1;
+      const key = name(is_unique ? word : `${word}_${xxHash64(connection.name).toString(16).slice(-6)}`);
       return [connection.id, { connection, key, prefix: key.toUpperCase() }];
     }),
   );

@@ -7,7 +7,7 @@ export type ValueKind = 'boolean' | 'integer' | 'bigint' | 'number' | 'string' |
 
 export interface Column {
   readonly name: string;
-  /** The database's own name of the type. */
+  /** Type name as the database reports it. */
   readonly type: string;
   readonly kind: ValueKind;
 }
@@ -16,13 +16,13 @@ export interface QueryResult {
   readonly columns: readonly Column[];
   readonly rows: Row[];
   readonly truncated: boolean;
-  /** Rows changed by a statement that returns none; null for a statement that returns rows. */
+  /** Rows changed by a statement that returns none; null if it returns rows. */
   readonly affected_rows: number | null;
-  /** How many results a procedure gave, of which this is the first that has rows. Absent: one. */
+  /** Number of results of a procedure, of which this is the first with rows. Absent: one. */
   readonly results?: number;
 }
 
-/** A time limit that the database has for every statement of the account. */
+/** A server-side time limit for all statements of the account. */
 export interface ServerLimit {
   readonly name: string;
   readonly value: string;
@@ -34,7 +34,7 @@ export type ParameterType = ScalarType | 'array';
 export type BoundType = ScalarType | { readonly array: ScalarType };
 export type ReturnType = 'rows' | 'row' | 'column' | 'value' | 'text' | 'markdown' | 'csv' | 'image' | 'audio';
 
-/** How the text beside structured content is written; absent: as JSON. */
+/** Format of the text beside structured content; absent: JSON. */
 export type TextFormat = 'json' | 'markdown' | 'csv' | 'tsv';
 
 export interface Parameter {
@@ -51,7 +51,7 @@ export interface Parameter {
   readonly pattern?: string | undefined;
   readonly items?: ScalarType | undefined;
   readonly examples?: readonly unknown[] | undefined;
-  /** Fills it, instead of the model: `vars.<name>`, `call.time` or `call.id`. */
+  /** Source that fills the value instead of the model: `vars.<name>`, `call.time` or `call.id`. */
   readonly from?: string | undefined;
 }
 
@@ -62,7 +62,7 @@ export interface Mask {
   readonly unless_groups: readonly string[];
 }
 
-/** What a database is told of each caller. */
+/** A value that a database receives about each caller. */
 export interface SessionValue {
   readonly name: string;
   readonly from: string;
@@ -73,7 +73,7 @@ export interface SessionRole {
 }
 
 export type DbType = string;
-/** A setting that a connection may have in `extra_params`. */
+/** The settings that a connection can have in `extra_params`. */
 export interface ConnectionType {
   readonly extra_fields: readonly {
     readonly name: string;
@@ -85,7 +85,7 @@ export interface ConnectionType {
   }[];
 }
 
-/** How a database server is reached. */
+/** How to reach a database server. */
 export interface ConnectionSettings {
   readonly db_type: DbType;
   readonly host: string | null;
@@ -103,7 +103,7 @@ export interface ConnectionSettings {
   readonly session_role?: SessionRole | null;
 }
 
-/** What may be dialled. */
+/** The network access of drivers. */
 export interface DialPolicy {
   readonly network?: {
     readonly fetch: (url: URL, init: RequestInit) => Promise<Response>;
@@ -113,12 +113,12 @@ export interface DialPolicy {
     } | null;
   };
   readonly allow_private_networks: boolean;
-  readonly forbidden: readonly OwnAddress[];
-  readonly forbiddenNow?: () => Promise<readonly OwnAddress[]>;
+  readonly forbidden: readonly InstallationAddress[];
+  readonly forbiddenNow?: () => Promise<readonly InstallationAddress[]>;
   readonly sqlite_dir: string;
   readonly fetch?: DialledFetch;
 }
-export interface OwnAddress {
+export interface InstallationAddress {
   readonly host: string;
   readonly port: number;
   readonly database?: string;
@@ -135,7 +135,7 @@ export interface DialledInit extends Omit<RequestInit, 'redirect'> {
 }
 export type DialledFetch = (url: string, init: DialledInit) => Promise<Response>;
 
-/** SQL with the placeholders of its database, and the values in their order. */
+/** SQL with placeholders of its database, and the values in order. */
 export interface BoundStatement {
   readonly text: string;
   readonly values: readonly Json[];

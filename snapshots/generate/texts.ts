@@ -4,11 +4,11 @@ import type { NamedConnection } from '#core/engines/shared/project.ts';
 import { createNames } from './names.ts';
 import { partOf } from './connections.ts';
 
-/** What the texts of a project speak of. */
+/** The input for the texts of a project. */
 export interface Facts {
   readonly snapshot: Snapshot;
   readonly linked: readonly NamedConnection[];
-  /** What its engines need. */
+  /** Engine parts of the project. */
   readonly parts: readonly ProjectPart[];
   readonly templates: boolean;
   readonly left_out: readonly string[];
@@ -17,7 +17,7 @@ export interface Facts {
   readonly prompts: readonly FrozenPrompt[];
 }
 
-/** Packages that our own package.json does not name. */
+/** Versions of packages that the product's package.json does not list. */
 export const OTHER_VERSIONS = { libsql: '0.5.29', tsx: '4.23.15', '@types/node': '26.6.6' } as const;
 
 export const IGNORED = 'node_modules/\n.env\n';
@@ -45,9 +45,13 @@ export const TSCONFIG = `${JSON.stringify(
   2,
 )}\n`;
 
-/** @param own our package.json, whose versions the project takes over */
-export function packageJson({ snapshot, parts, templates }: Facts, own: string): string {
-  const { dependencies, devDependencies, optionalDependencies }: Record<string, Record<string, string>> = JSON.parse(own);
+/** @param product_package the product's package.json; the project uses its versions. */
+export function packageJson({ snapshot, parts, templates }: Facts, product_package: string): string {
+  const {
+    dependencies,
+    devDependencies,
+    optionalDependencies,
+  }: Record<string, Record<string, string>> = JSON.parse(product_package);
   const known: Readonly<Record<string, string>> = {
     ...devDependencies,
     ...optionalDependencies,
@@ -156,7 +160,7 @@ function describe({ name, listing }: { readonly name: string; readonly listing: 
   return `\`${name}\`${typeof description === 'string' && description !== '' ? `: ${inline(description).slice(0, 200)}` : ''}`;
 }
 
-/** A person's text on one line of Markdown, without markup. An underscore after a letter begins no emphasis and stays as it is. */
+/** Formats user text for one line of Markdown, without markup. An underscore after a letter starts no emphasis and stays. */
 const inline = (text: string): string =>
   text
     .replace(/[\s\p{C}]+/gu, ' ')

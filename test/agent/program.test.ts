@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,6 +10,7 @@ import { until } from '#test/support/until.ts';
 
 const MAIN = fileURLToPath(new URL('../../agent/main.ts', import.meta.url));
 
+const TOKEN = 'service-token-of-32-characters-or-more';
 const directory = mkdtempSync(join(tmpdir(), 'sluice-agent-'));
 const started: Bun.Subprocess[] = [];
 let server: ListeningServer | null = null;
@@ -76,6 +78,38 @@ test('runs alone, without a database or a key, and stops when it is told to', as
 test('does not start without what it needs, and names all of it', async () => {
   const child = start({ SVC_AGENT_MCP_PORT: 'x', SVC_AGENT_MCP_URL: 'ftp://agent' });
   expect(await child.exited).toBe(1);
-  const text = await new Response(child.stderr).text();
-  for (const name of ['SVC_AGENT_MCP_PORT', 'SVC_AGENT_MCP_URL', 'SVC_AGENT_SERVICE_TOKEN']) expect(text).toContain(name);
+  const line = JSON.parse(await new Response(child.stderr).text()) as Record<string, unknown>;
+  expect(line).toMatchObject({ level: 'ERROR', source: 'agent', message: 'The agent cannot start' });
+  for (const name of ['SVC_AGENT_MCP_PORT', 'SVC_AGENT_MCP_URL', 'SVC_AGENT_SERVICE_TOKEN'])
+    expect(line['errors']).toContainEqual(expect.stringContaining(name));
 });
+
+test('a request without a usable Host gets 400, a probe its answer, and nothing but log lines is printed', async () => {
+  const port = freePort();
+  const child = start({ SVC_AGENT_MCP_PORT: String(port), SVC_SERVER_URL: 'http://127.0.0.1:1', SVC_AGENT_SERVICE_TOKEN: TOKEN });
+  await until(async () => (await fetch(`http://127.0.0.1:${port}/livez`)).ok);
+  const probe = 'GET /livez HTTP/1.0\r\n';
+  for (const [head, status] of [
+    [probe, 200],
+    [`${probe}Host: localhost:99999\r\n`, 400],
+    [`${probe}Host: a b\r\n`, 400],
+    ['GET /agent-mcp/mcp HTTP/1.0\r\n', 400],
+    ['OPTIONS * HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n', 400],
+  ] as const)
+    expect([head, await statusOf(port, head)]).toEqual([head, status]);
+  child.kill('SIGTERM');
+  expect(await child.exited).toBe(0);
+  const printed = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  const lines = printed.join('').split('\n').filter(Boolean);
+  expect(lines.map((line) => (JSON.parse(line) as { message: string }).message)).toEqual(['agent listens', 'agent stops']);
+}, 60_000);
+
+/** The status that a request with this head gets. */
+const statusOf = (port: number, head: string): Promise<number> =>
+  new Promise((resolve, reject) => {
+    let answer = '';
+    const socket = connect(port, '127.0.0.1', () => socket.write(`${head}\r\n`));
+    socket.on('data', (chunk) => (answer += String(chunk)));
+    socket.on('close', () => resolve(Number(answer.split(' ')[1])));
+    socket.on('error', reject);
+  });

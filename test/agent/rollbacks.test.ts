@@ -94,7 +94,7 @@ describe('a proposed rollback', () => {
     expect(set).toMatchObject({ total: 1, history_id: null, refused: undefined });
     const back = await propose('create_tool', { ...draft('fresh'), proposal_id });
     const { app } = a.s.server;
-    const inside = app.overlays.kept.get(String(proposal_id))?.overlay.app.store;
+    const inside = app.overlays.open.get(String(proposal_id))?.overlay.app.store;
     const entries = inside === undefined ? [] : await inside.db.select().from(inside.tables.history);
     const proposed = entries.find(({ entity_id }) => entity_id === back['id']);
     for (const dry_run of [true, false]) {

@@ -1,6 +1,6 @@
 import { compileArguments } from '#core/query/arguments.ts';
 import { createLog } from '#core/process/log.ts';
-import { createLines } from '#mcp-host/observe/lines.ts';
+import { createLines } from '#mcp-host/observe/usage.ts';
 import { createUsage } from '#mcp-host/observe/usage.ts';
 import { redisUrl, reachable } from '#test/support/databases.ts';
 import { type Ours, startOurs } from './ours.ts';

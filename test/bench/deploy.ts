@@ -21,7 +21,7 @@ const programs = await startPrograms({
     ...(metadata === undefined ? {} : { SVC_DATABASE_URL: metadata }),
   },
 });
-const server_pid = programs.process.pid;
+const server_pid = pidOf(pidsBelow(programs.process.pid), 'run-server.ts') ?? programs.process.pid;
 try {
   await programs.signIn();
   await programs.api('POST', '/connections', connection());
@@ -52,7 +52,7 @@ try {
   const host: number[] = [];
   const status: number[] = [];
   const imported_mib = measureTree([server_pid]).rss_mib;
-  const host_pid = pidOf(pidsBelow(server_pid).slice(1), 'mcp-host') ?? server_pid;
+  const host_pid = pidOf(pidsBelow(programs.process.pid), 'mcp-host/main.ts') ?? server_pid;
   const cpu_before = [cpuMs(server_pid), cpuMs(host_pid)] as const;
   const written_before = writtenBy(server_pid);
   for (let n = 1; n <= deploys; n++) {

@@ -35,7 +35,7 @@ export async function startOurs(database: BenchDatabase, options: OursOptions): 
     headers,
     programs,
     connection_id,
-    server_pid: programs.process.pid,
+    server_pid: pidOf(pids, 'run-server.ts') ?? programs.process.pid,
     host_pid: host,
     limited,
     measure: () => measureTree(pids),

@@ -3,19 +3,19 @@ import { readFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { agentTools } from '#agent/tools/tools.ts';
 import { MOST_MASKS } from '#core/contract/definitions/masks.ts';
-import { KEPT_RESULTS, MOST_TESTS } from '#core/contract/definitions/tests.ts';
+import { MAX_RESULTS, MOST_TESTS } from '#core/contract/definitions/tests.ts';
 import { MOST_TOOLSETS } from '#core/contract/definitions/toolsets.ts';
 import { MOST_CANDIDATES } from '#core/contract/deploy/candidates.ts';
 import { ENTITIES } from '#core/contract/entities.ts';
 import { MOST_GROUPS, MOST_PEOPLE } from '#core/contract/identity/people.ts';
 import { MOST_NOTICES } from '#core/contract/notices.ts';
-import { HOURS_KEPT_DAYS, MINUTES_KEPT_DAYS } from '#core/contract/observe/metric-ranges.ts';
-import { EVENTS_KEPT, EVENTS_KEPT_DAYS } from '#core/contract/observe/notice-events.ts';
+import { HOURS_RETENTION_DAYS, MINUTES_RETENTION_DAYS } from '#core/contract/observe/metric-ranges.ts';
+import { MAX_EVENTS_PER_KIND, EVENTS_RETENTION_DAYS } from '#core/contract/observe/notice-events.ts';
 import { CLOSED_PROPOSAL_DAYS, MOST_OPEN_OF_AUTHOR, MOST_OPEN_PROPOSALS, MOST_OPERATIONS } from '#core/contract/proposals.ts';
 import { MOST_CLIENTS, MOST_VARIABLES } from '#core/contract/settings/config.ts';
 import { MOST_ISSUERS } from '#core/contract/settings/jwt-issuers.ts';
 import { frozenSettings, plainSettings } from '#core/contract/settings/settings.ts';
-import { KEPT_SNAPSHOTS } from '#core/versions/stored-snapshots.ts';
+import { MAX_SNAPSHOTS } from '#core/versions/stored-snapshots.ts';
 import { type Setting, SETTINGS } from '#core/process/env/settings.ts';
 import { MOST_APPS } from '#core/identity/oauth/clients/stored-apps.ts';
 import { MOST_GRANTS } from '#core/identity/oauth/grants.ts';
@@ -57,11 +57,11 @@ test('OPERATIONS.md says how many there can be of what', () => {
 
 test('docs/backup.md says how long what is kept', () => {
   const page = textOf('docs/backup.md');
-  expect(valueOf(page, 'metrics')).toBe(`per minute ${MINUTES_KEPT_DAYS} days, per hour ${HOURS_KEPT_DAYS} days`);
-  expect(valueOf(page, 'versions')).toBe(`${KEPT_SNAPSHOTS}, always with the active one`);
-  expect(valueOf(page, 'results of tests')).toBe(`${KEPT_RESULTS} per test`);
+  expect(valueOf(page, 'metrics')).toBe(`per minute ${MINUTES_RETENTION_DAYS} days, per hour ${HOURS_RETENTION_DAYS} days`);
+  expect(valueOf(page, 'versions')).toBe(`${MAX_SNAPSHOTS}, always with the active one`);
+  expect(valueOf(page, 'results of tests')).toBe(`${MAX_RESULTS} per test`);
   expect(valueOf(page, 'closed proposals')).toBe(`${CLOSED_PROPOSAL_DAYS} days`);
-  expect(valueOf(page, 'notices')).toBe(`${EVENTS_KEPT_DAYS} days, ${EVENTS_KEPT} of each event`);
+  expect(valueOf(page, 'notices')).toBe(`${EVENTS_RETENTION_DAYS} days, ${MAX_EVENTS_PER_KIND} of each event`);
 });
 
 test('docs/access.md counts the tools of agents', () => {
@@ -102,5 +102,5 @@ test('every setting is read by some program', async () => {
   const sources = files.filter((file) => file !== 'core/process/env.ts' && file !== 'core/process/env/settings.ts').map(textOf);
   const all = sources.join('\n');
   const unread = Object.entries(SETTINGS as Record<string, Setting<unknown>>).filter(([name]) => !all.includes(name));
-  expect(unread.filter(([, { retired }]) => retired !== true).map(([name]) => name)).toEqual([]);
+  expect(unread.map(([name]) => name)).toEqual([]);
 });

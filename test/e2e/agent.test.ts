@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
 import { reachable, type TestDatabase, testDatabase } from '#test/support/databases.ts';
 import { type ClientKind, connectClient, type McpClient } from '#test/support/mcp-clients.ts';
-import { type Programs, removeFolder, startPrograms } from '#test/support/programs.ts';
+import { programBelow, type Programs, removeFolder, startPrograms } from '#test/support/programs.ts';
 import { until, untilWithin } from '#test/support/until.ts';
 import { SPECIFIED_TOOLS } from '#test/support/agent-tools.ts';
 
@@ -166,11 +165,7 @@ test.skipIf(!reachable.postgres).each(['v2', 'v1'] as const)(
 test.skipIf(!reachable.postgres)(
   'the agent killed is back within 2 s, and its activity survives a restart of everything',
   async () => {
-    const children = readFileSync(`/proc/${programs.process.pid}/task/${programs.process.pid}/children`, 'utf8')
-      .trim()
-      .split(' ');
-    const pid = children.map(Number).find((id) => readFileSync(`/proc/${id}/cmdline`, 'utf8').includes('agent/main.ts'));
-    process.kill(pid ?? 0, 'SIGKILL');
+    process.kill(programBelow(programs.process.pid, 'agent/main.ts') ?? 0, 'SIGKILL');
     const answers = async () => (await fetch(`${programs.url}/agent-mcp/health`)).ok;
     await until(async () => !(await answers())).catch(() => undefined);
     await until(answers, () => programs.output());

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { connectClient } from '#test/support/mcp-clients.ts';
-import { type Programs, removeFolder, startPrograms } from '#test/support/programs.ts';
+import { programBelow, type Programs, removeFolder, startPrograms } from '#test/support/programs.ts';
 import { until, untilWithin } from '#test/support/until.ts';
 
 let programs: Programs;
@@ -73,8 +73,7 @@ test('the tool of the spreadsheets answers, and its columns are what DuckDB says
 }, 60_000);
 
 test('the host killed is back and serving within 2 s', async () => {
-  const [, host] = family(programs.process.pid);
-  process.kill(host ?? 0, 'SIGKILL');
+  process.kill(programBelow(programs.process.pid, 'mcp-host/main.ts') ?? 0, 'SIGKILL');
   const killed = performance.now();
   await untilWithin(60_000, async () => {
     const client = await connectClient('v2', programs.mcp_url);

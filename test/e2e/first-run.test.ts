@@ -78,7 +78,7 @@ async function look(page: Page, name: string): Promise<void> {
 }
 
 browserTest(
-  'a first run goes from the administrator over the overview to a deployed change without a fault',
+  'a first run goes from the administrator over Home to a deployed change without a fault',
   async () => {
     if (!existsSync(join(ROOT, 'ui/dist/index.html'))) {
       const build = Bun.spawn([process.execPath, '--bun', 'node_modules/vite/bin/vite.js', 'build', 'ui'], { cwd: ROOT });
@@ -113,12 +113,12 @@ browserTest(
     const receipt = page.getByRole('region', { name: 'Deploy receipt' });
     await receipt.getByText('Version 2 is live').waitFor();
     await live.getByText('No changes').waitFor();
-    await look(page, 'overview-1280-light');
+    await look(page, 'home-1280-light');
 
     const places = page.getByRole('navigation', { name: 'Main' });
     await places.getByRole('link', { name: 'Tools', exact: true }).click();
     await page.getByRole('link', { name: tool }).first().waitFor();
-    await places.getByRole('link', { name: 'Connections', exact: true }).click();
+    await places.getByRole('link', { name: 'Databases', exact: true }).click();
     await page.getByRole('button', { name: 'More for demo' }).click();
     await page.getByRole('menuitem', { name: 'Test' }).click();
     await page.getByText(/^demo: connected in /).waitFor();
@@ -172,9 +172,9 @@ async function showSmall(url: string, scheme: 'light' | 'dark'): Promise<void> {
   await enterPassword(page);
   await page.getByRole('region', { name: 'Deployment' }).getByText('Version 2', { exact: true }).waitFor();
   expect(await page.getByRole('radio', { name: '7d' }).isChecked()).toBe(true);
-  await look(page, `overview-360-${scheme}`);
+  await look(page, `home-360-${scheme}`);
   await page.setViewportSize({ width: 1280, height: 900 });
-  await look(page, `overview-1280-${scheme}`);
+  await look(page, `home-1280-${scheme}`);
   expect(faults).toEqual([]);
   await context.close();
 }

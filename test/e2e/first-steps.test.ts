@@ -54,7 +54,7 @@ browserTest(
     await expectAccessible(page);
     await callFirstTool();
     await page.getByText('Everything is set up').waitFor();
-    await page.getByRole('main').getByRole('link', { name: 'Go to the overview' }).click();
+    await page.getByRole('main').getByRole('link', { name: 'Go to Home' }).click();
     expect(new URL(page.url()).pathname).toBe('/');
     await until(async () => (await page.getByRole('link', { name: /First steps/ }).count()) === 0);
     expect(faults).toEqual([]);

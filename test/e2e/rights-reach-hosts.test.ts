@@ -84,6 +84,9 @@ async function reach({ admin, hosts, person, public_url }: Installation, { what,
     await until(async () => (await toolsOf(host, tokens)) !== null);
     expect(await toolsOf(host, tokens)).toEqual(ALL);
   }
+  // Their own page lists the same as every host.
+  const { tools } = await browser.read<{ tools: { name: string }[] }>('/home');
+  expect(tools.map(({ name }) => name)).toEqual(ALL);
 
   const { items } = await admin.api<{ items: { id: string }[] }>('GET', '/grants?limit=100');
   const asked = performance.now();

@@ -134,7 +134,7 @@ browserTest(
     await client.getByRole('checkbox', { name: 'Write' }).uncheck();
     await client.getByRole('checkbox', { name: 'Read' }).uncheck();
     await client.getByRole('button', { name: 'Create client' }).click();
-    await client.getByText('Choose at least one.').waitFor();
+    await client.getByText('Must not be empty.').waitFor();
     await client.getByRole('checkbox', { name: 'Read' }).check();
     await client.getByRole('button', { name: 'Create client' }).click();
     await page.getByRole('dialog', { name: 'Client “Pipeline”' }).getByRole('group', { name: 'Client secret' }).waitFor();

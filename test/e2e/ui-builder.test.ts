@@ -181,7 +181,7 @@ browserTest(
     // A refused save leads to the field, wherever the page stands.
     await page.getByRole('button', { name: /^Save tool/ }).click();
     await until(() => editor(page).evaluate((element) => element.matches(':focus')));
-    await page.getByRole('link', { name: 'Resources', exact: true }).click();
+    await page.getByRole('link', { name: 'Playground', exact: true }).click();
     await page.getByRole('alertdialog', { name: 'Leave without saving?' }).waitFor();
     await page.getByRole('button', { name: 'Stay here' }).click();
     expect(new URL(page.url()).pathname).toBe(path);

@@ -68,6 +68,7 @@ calls(
     await drawer.getByRole('button', { name: 'Keep as test' }).click();
     const test = page.getByRole('dialog', { name: 'New test' });
     expect(JSON.parse(await test.getByLabel('Arguments').inputValue())).toEqual({ channel: 'web' });
+    await test.getByRole('button', { name: 'Compare with the whole result' }).click();
     expect(await test.getByLabel('Result equals').inputValue()).toContain('2026-02');
     await page.keyboard.press('Escape');
     await close(opened);
@@ -97,9 +98,9 @@ calls(
     const silent = await open('silent');
     await silent.getByText('were not logged').waitFor();
     await silent.getByRole('link', { name: 'Run again in the playground' }).click();
-    await page.getByText('The arguments of this call were not logged. Enter those to call it with.').waitFor();
+    await page.getByText('The arguments of this call were not logged. Enter the arguments of the new call.').waitFor();
 
-    await (await open('silent')).getByRole('link', { name: 'What this client did' }).click();
+    await (await open('silent')).getByRole('link', { name: 'View session' }).click();
     const steps = page.getByRole('dialog', { name: 'Session' }).getByRole('list', { name: 'Steps' });
     await steps.getByRole('link', { name: 'sales' }).click();
     await page.getByRole('dialog', { name: 'Call' }).getByText('"web"').waitFor();

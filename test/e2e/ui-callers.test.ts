@@ -33,11 +33,11 @@ browserTest(
     expect(await page.getByRole('checkbox', { name: 'Required of category' }).count()).toBe(0);
 
     await page.getByRole('button', { name: 'Add mask' }).click();
-    await page.getByLabel('Column', { exact: true }).fill('name');
+    await choose(page, /^Column/, 'name');
     await choose(page, /^Callers see/, 'Stars');
     await page.getByLabel(/^Except groups/).fill('staff,');
 
-    await choose(page, /^Run as/, 'Typed values');
+    await choose(page, /^Run as/, 'Custom values');
     await side(page).getByLabel('Claims').fill('{"department": "books"}');
     await editor(page).press('Control+Enter');
     await side(page).getByRole('gridcell', { name: '***' }).first().waitFor();

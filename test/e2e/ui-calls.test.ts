@@ -5,7 +5,7 @@ import { reachable, testDatabase, type TestDatabase } from '#test/support/databa
 import { connectClient } from '#test/support/mcp-clients.ts';
 import { type Product } from '#test/support/programs.ts';
 import { until } from '#test/support/until.ts';
-import { close, inspectAll, LIMIT_MS, startUi, untilPolled } from '#test/support/ui.ts';
+import { close, inspectAll, LIMIT_MS, startUi, untilPolled, pageTab } from '#test/support/ui.ts';
 
 let database: TestDatabase | undefined;
 const needed = reachable.postgres;
@@ -69,14 +69,14 @@ calls(
     await page.waitForURL(/\/playground\?tool=list_channels/);
 
     await page.goto(`${url}/logs`);
-    await page.getByRole('tab', { name: 'Refusals' }).click();
+    await pageTab(page, 'Refusals').click();
     const refusals = page.getByRole('table', { name: 'Refusals' });
     await refusals.getByRole('row', { name: /Unknown tool.*no_such_tool/ }).waitFor();
     await expectAccessible(page, 'the list of refusals');
     await page.goto(`${url}/logs?view=refusals&refused=too_large`);
     await page.getByText('No refusals').waitFor();
 
-    await page.getByRole('tab', { name: 'Sessions' }).click();
+    await pageTab(page, 'Sessions').click();
     const lane = page.getByRole('list', { name: 'Sessions by client' });
     await expectAccessible(page, 'the sessions of clients');
     await lane.getByRole('button', { name: /^test\/1\.0\.0.*2 calls, 2 errors/ }).click();

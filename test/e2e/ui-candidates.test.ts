@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest, look } from '#test/support/browser.ts';
 import { until } from '#test/support/until.ts';
-import { close, inspectAll, LIMIT_MS, startUi, toast } from '#test/support/ui.ts';
+import { close, inspectAll, LIMIT_MS, startUi, toast, pageTab } from '#test/support/ui.ts';
 
 const ui = startUi({ live: true });
 
@@ -42,7 +42,8 @@ browserTest(
     const opened = await ui.signedIn();
     const { page } = opened;
     await page.goto(`${ui.programs.url}/deploy`);
-    await page.getByRole('region', { name: 'Try it first' }).getByRole('button', { name: 'New candidate' }).click();
+    await page.getByRole('button', { name: 'Try first' }).click();
+    await page.getByRole('menuitem', { name: 'New candidate' }).click();
     const dialog = page.getByRole('dialog', { name: 'New candidate' });
     await dialog.getByLabel('Expires after').fill('73');
     await dialog.getByText('Enter whole hours from 1 to 72.').waitFor();
@@ -60,7 +61,7 @@ browserTest(
     expect(await described(await mcp())).not.toBe('One customer, said more clearly than before.');
     await made.getByRole('button', { name: 'I have copied it' }).click();
     // The button that opened it stands in the tab that was left.
-    await page.getByRole('tab', { name: 'Candidates' }).and(page.locator(':focus')).waitFor();
+    await pageTab(page, 'Candidates').and(page.locator(':focus')).waitFor();
 
     const table = page.getByRole('table', { name: 'Candidates' });
     await table.getByText('Clearer words').waitFor();
@@ -100,11 +101,11 @@ browserTest(
     await panel.getByText('Running').waitFor();
     // It has the note of the candidate, which cannot be deleted while it is served.
     await panel.getByText('For a share').waitFor();
-    await page.getByRole('tab', { name: 'Candidates' }).click();
+    await pageTab(page, 'Candidates').click();
     await page.getByRole('button', { name: 'More for the candidate For a share' }).click();
     expect(await page.getByRole('menuitem').allInnerTexts()).toEqual(['Connect a client']);
     await page.keyboard.press('Escape');
-    await page.getByRole('tab', { name: 'Changes' }).click();
+    await pageTab(page, 'Changes').click();
     const { canary } = await ui.programs.api<{ canary: { candidate: string } }>('GET', '/deploy/status');
     expect(canary.candidate).toBe(made.candidate);
     const receipt = page.getByText('The canary is running for 10% of callers');
@@ -123,7 +124,7 @@ browserTest(
     const opened = await ui.signedIn();
     const { page } = opened;
     await page.goto(`${ui.programs.url}/deploy`);
-    await page.getByRole('region', { name: 'Try it first' }).waitFor();
+    await page.getByRole('button', { name: 'Try first' }).waitFor();
     const start = async (minutes: string) => {
       await page.keyboard.press('Control+k');
       await page.getByRole('combobox').fill('Start canary');
@@ -152,7 +153,7 @@ browserTest(
     await sides.getByRole('row', { name: /^Calls (1 0|0 1)/ }).waitFor();
     // Of many callers some are on its side, and the request log says of each call which side answered.
     for (let n = 0; n < 20; n += 1) await called(url);
-    await panel.getByRole('link', { name: 'Calls that it answered' }).click();
+    await panel.getByRole('link', { name: 'Calls of the canary' }).click();
     await page.getByText('Answered by one canary').waitFor();
     await page.getByRole('table', { name: 'Calls' }).getByText('Canary', { exact: true }).first().click();
     await page.getByRole('dialog', { name: 'Call' }).getByText('A canary that is running.').waitFor();
@@ -193,7 +194,8 @@ browserTest(
     const opened = await ui.signedIn();
     const { page } = opened;
     await page.goto(`${ui.programs.url}/deploy`);
-    await page.getByRole('button', { name: 'Start canary' }).click();
+    await page.getByRole('button', { name: 'Try first' }).click();
+    await page.getByRole('menuitem', { name: 'Start canary' }).click();
     const dialog = page.getByRole('dialog', { name: 'Start a canary' });
     const start = dialog.getByRole('button', { name: 'Start canary' });
     await dialog.getByLabel('Share of callers').fill('33');
@@ -227,7 +229,7 @@ browserTest(
     expect(await dialog.count()).toBe(0);
 
     // Another person ends it while this one decides, on a tab that shows no failures of deploys.
-    await page.getByRole('tab', { name: 'Candidates' }).click();
+    await pageTab(page, 'Candidates').click();
     await panel.getByRole('button', { name: 'Promote' }).click();
     await ui.programs.api('POST', '/deploy/abort', {});
     await page.getByRole('alertdialog').getByRole('button', { name: 'Promote' }).click();
@@ -258,7 +260,8 @@ browserTest(
     expect(await page.getByRole('alert').count()).toBe(0);
     await deploy.getByLabel('Note').and(page.locator(':focus')).waitFor();
 
-    await page.getByRole('button', { name: 'New candidate' }).click();
+    await page.getByRole('button', { name: 'Try first' }).click();
+    await page.getByRole('menuitem', { name: 'New candidate' }).click();
     const dialog = page.getByRole('dialog', { name: 'New candidate' });
     await dialog.getByLabel('Note').fill(LONG);
     await dialog.getByRole('button', { name: 'Create candidate' }).click();
@@ -287,10 +290,10 @@ browserTest(
     const { page } = opened;
     await page.goto(`${ui.programs.url}/deploy`);
     const panel = page.getByRole('region', { name: 'Canary', exact: true });
-    await panel.getByText(/Promotes itself at/).waitFor();
+    await panel.getByText(/Promotes automatically at/).waitFor();
     await page.getByRole('region', { name: 'Deploy', exact: true }).getByRole('button', { name: 'Deploy', exact: true }).click();
     await page.getByText('Nothing to deploy').waitFor();
-    await panel.getByText(/Aborts itself at/).waitFor();
+    await panel.getByText(/Aborts automatically at/).waitFor();
     await panel.getByText(`since version ${base + 1} was deployed while it ran.`).waitFor();
     await panel.getByText(`Live (version ${base}, now ${base + 1})`).waitFor();
     await panel.getByRole('button', { name: 'Promote' }).click();

@@ -91,7 +91,7 @@ browserTest(
   async () => {
     const opened = await ui.signedIn();
     const { page } = opened;
-    await page.goto(`${ui.programs.url}/settings/lint`);
+    await page.goto(`${ui.programs.url}/settings/checks`);
     const rule = page.getByRole('group', { name: 'Lint rules' }).getByRole('listitem').filter({ hasText: 'select-star' });
     await rule.getByText('Enabled').click();
     await page.getByRole('button', { name: 'Save' }).click();

@@ -133,7 +133,7 @@ describe.skipIf(!reachable.postgres)('connections', () => {
       await page.getByRole('link', { name: 'stock.shelves' }).waitFor();
       expect(await page.getByLabel('Search tables').inputValue()).toBe('shel');
 
-      await page.getByRole('link', { name: 'Connections', exact: true }).first().click();
+      await page.getByRole('link', { name: 'Databases', exact: true }).first().click();
       await page.getByRole('button', { name: 'More for shop' }).click();
       await page.getByRole('menuitem', { name: 'Disable' }).click();
       await toast(page, '1 connection disabled.').waitFor();
@@ -216,7 +216,7 @@ describe.skipIf(!reachable.postgres)('connections', () => {
       const connect = page.getByRole('button', { name: 'Connect', exact: true });
       await page.goto(`${ui.programs.url}/connections/new`);
       await page.getByLabel('Connection string').fill(database.url);
-      const limits = page.getByText('Limits', { exact: true });
+      const limits = page.locator('summary', { hasText: 'Advanced' });
       const timeout = page.getByLabel('Query timeout');
       await limits.click();
       await timeout.fill('30s');
@@ -276,7 +276,7 @@ describe.skipIf(!reachable.postgres)('connections', () => {
       const name = page.getByLabel('Name', { exact: true });
       await name.fill('mine');
       const leaving = page.getByRole('alertdialog', { name: 'Leave without saving?' });
-      await page.getByRole('link', { name: 'Overview' }).first().click();
+      await page.getByRole('link', { name: 'Home' }).first().click();
       await leaving.getByRole('button', { name: 'Stay here' }).click();
       await leaving.waitFor({ state: 'detached' });
       expect(await name.inputValue()).toBe('mine');
@@ -292,7 +292,7 @@ describe.skipIf(!reachable.postgres)('connections', () => {
       await ui.programs.api('PATCH', `/connections/${id}`, { name: 'theirs', read_only: true });
       await page.getByRole('button', { name: 'Save', exact: true }).click();
       const choice = page.getByRole('alertdialog', { name: 'You saved this elsewhere in the meantime' });
-      await choice.getByText('1 field only they changed: Read-only.').waitFor();
+      await choice.getByText('1 field changed only by them: Read-only.').waitFor();
       await expectAccessible(page, 'the choice between two versions');
       await look(page, 'conflict-1280-dark');
       await choice.getByText('Theirs', { exact: true }).click();
@@ -347,6 +347,7 @@ async function walk(page: Page, id: string, { check, width }: Walk): Promise<voi
   await page.getByRole('heading', { name: 'frame', exact: true }).waitFor();
   await page.getByLabel('Name', { exact: true }).waitFor();
   await check('connection');
+  await page.locator('summary', { hasText: 'Advanced' }).click();
   await page.getByRole('button', { name: 'Use TLS' }).click();
   await page.getByRole('listbox').waitFor();
   await check('select');
@@ -360,6 +361,9 @@ async function walk(page: Page, id: string, { check, width }: Walk): Promise<voi
   await page.goto(`${ui.programs.url}/connections/${id}?tab=tables&schema=public&table=orders`);
   await page.getByRole('row', { name: /customer_id/ }).waitFor();
   await check('tables');
+  await page.goto(`${ui.programs.url}/connections/${id}?tab=tables&schema=public&table=customers&show=rows&where=is:country:DE`);
+  await page.getByText('No results').waitFor();
+  await check('rows');
   await page.goto(`${ui.programs.url}/connections/new`);
   await page.getByRole('radio', { name: 'SQLite' }).waitFor({ state: 'attached' });
   await check('connection-new');

@@ -214,7 +214,7 @@ browserTest(
     await page.getByRole('button', { name: 'Edit Reports' }).click();
     const edit = page.getByRole('dialog', { name: 'Edit Reports' });
     await edit.getByLabel('Name').fill('Weekly reports');
-    await edit.getByRole('button', { name: 'Save changes' }).click();
+    await edit.getByRole('button', { name: 'Save app' }).click();
     await page.getByRole('button', { name: 'Delete Weekly reports' }).click();
     await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click();
     await page.getByText('No apps').waitFor();
@@ -231,7 +231,7 @@ browserTest(
       await page.getByRole('button', { name: 'Allow' }).waitFor();
       await check('consent');
       await page.goto(`${PUBLIC_URL}/sign-in`);
-      await page.getByRole('region', { name: 'Sign-in attempts' }).getByText('Request').first().waitFor();
+      await page.getByRole('region', { name: 'Sign-in attempts' }).getByText('Authorization').first().waitFor();
       await check('sign-in');
     });
     const anonymous = async (page: Page, { check }: Walk) => {

@@ -45,13 +45,13 @@ browserTest(
 
     await go('/metrics');
     const nav = page.getByRole('navigation', { name: 'Main' });
-    await differ('page', nav.getByRole('link', { name: 'Metrics' }), nav.getByRole('link', { name: 'Tools' }));
+    await differ('page', nav.getByRole('link', { name: 'Monitor' }), nav.getByRole('link', { name: 'Tools' }));
     await differ('choice', page.locator('.segment:has(:checked)'), page.locator('.segment:not(:has(:checked))'));
     const keys = page.locator('.chart-legend .chart-key');
     await differ('keys of lines', keys.nth(0), keys.nth(1));
 
-    await go('/settings/lint');
-    await differ('tab', page.locator('.tab[aria-selected=true]'), page.locator('.tab[aria-selected=false]'));
+    await go('/settings/checks');
+    await differ('tab', page.locator('.tab[aria-current=page]'), page.locator('.tab:not([aria-current])'));
     const lever = page.getByRole('switch').first();
     const on = await painted(lever);
     await lever.press(' ');

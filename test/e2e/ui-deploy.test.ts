@@ -2,7 +2,7 @@ import { expect } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest } from '#test/support/browser.ts';
-import { close, inspectAll, LIMIT_MS, startUi, toast } from '#test/support/ui.ts';
+import { close, inspectAll, LIMIT_MS, startUi, toast, pageTab } from '#test/support/ui.ts';
 
 const ui = startUi();
 
@@ -13,7 +13,7 @@ const named = async (name: string): Promise<Tool> => {
   if (tool === undefined) throw new Error(`There is no tool ${name}.`);
   return tool;
 };
-const tab = (page: Page, name: string) => page.getByRole('tab', { name: new RegExp(`^${name}`) });
+const tab = (page: Page, name: string) => pageTab(page, new RegExp(`^${name}`));
 
 browserTest(
   'a change is seen line by line, rehearsed, deployed with a note, compared, taken back and stopped',
@@ -116,7 +116,7 @@ browserTest(
     await page.goto(`${ui.programs.url}/history?action=blocked`);
     await page.getByRole('button', { name: 'refused', exact: true }).click();
     const drawer = page.getByRole('dialog');
-    await drawer.getByText('The prompt guard found text that gives orders to a model.').waitFor();
+    await drawer.getByText('The prompt guard found a prompt injection.').waitFor();
     await drawer.getByText('override.ignore_previous').waitFor();
     await expectAccessible(page, 'a refused change');
     await page.keyboard.press('Escape');
@@ -182,7 +182,7 @@ browserTest(
     await page.goto(`${ui.programs.url}/history?entry=${items[0]?.id}`);
     await page.getByRole('button', { name: 'Roll back…' }).click();
     const preview = page.getByRole('dialog', { name: 'Restore the previous state of “depot”?' });
-    await preview.getByText('The rollback deletes the record').waitFor();
+    await preview.getByText('The record did not exist before this change').waitFor();
     await preview.getByText('This will be deleted too:').waitFor();
     expect(await preview.getByRole('listitem').allTextContents()).toEqual(['The tool handmade', 'The tool second']);
     expect(await preview.getByText('Also rolls back').count()).toBe(0);

@@ -25,7 +25,7 @@ const seed = (): Promise<void> =>
   })());
 
 const CASES = Object.entries(SITUATIONS);
-/** Every diagnosis is at most so far from the overview. */
+/** Every diagnosis is at most so far from Home. */
 const MOST_CLICKS = 3;
 
 situations(
@@ -92,7 +92,7 @@ situations(
 );
 
 situations(
-  'a person diagnoses each of them from the overview in at most three clicks',
+  'a person diagnoses each of them from Home in at most three clicks',
   async () => {
     await seed();
     const opened = await ui.signedIn(1440, 'light');
@@ -181,7 +181,7 @@ situations(
     await page.locator('.finding[data-rule="slow-statement"]').getByRole('link', { name: 'Show plan' }).first().click();
     await page.waitForURL(/\/tools\/[^?]+\?side=plan/);
     await page
-      .getByRole('list', { name: 'What stands out' })
+      .getByRole('list', { name: 'Highlights' })
       .getByText(/^Full scan of orders/)
       .waitFor();
     await expectAccessible(page, 'the plan of a statement');

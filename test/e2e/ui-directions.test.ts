@@ -89,7 +89,7 @@ browserTest(
       '/access',
       '/people',
     ];
-    const more = ['/history', '/deploy?view=versions', '/flow', '/flow?mode=definitions', '/settings/webhooks', '/playground'];
+    const more = ['/history', '/deploy?view=versions', '/flow', '/settings/webhooks', '/playground'];
     for (const path of [...places, ...more]) {
       await page.goto(`${ui.programs.url}${path}`);
       await page.locator('h1').waitFor();

@@ -39,24 +39,23 @@ const PAGES: Readonly<Record<string, readonly Place[]>> = {
     ['/settings/tls', 'text=No request since'],
     ['/settings/variables', 'text=Add variable'],
     ['/settings/guard', 'text=override.ignore_previous'],
-    ['/settings/agent', 'text=Agent endpoint enabled'],
     '/settings/sign_in',
     '/settings/webhooks',
-    '/settings/lint',
+    ['/settings/checks', 'text=Deploy gates'],
+    '/settings/api',
   ],
 };
 
 const OBSERVATION: readonly Place[] = [
-  ['/', '.dash-top a'],
+  ['/', '.stat a'],
   '/metrics',
   ['/metrics?of=tool%3Alist_orders', '.chart-canvas canvas'],
   '/insights',
-  ['/logs', '.log-line'],
-  ['/logs?view=requests', 'tr[data-row]'],
+  ['/logs?view=live', '.log-line'],
+  ['/logs', 'tr[data-row]'],
   ['/queue', '.queue-bar'],
-  '/flow',
-  ['/flow?mode=definitions&view=graph', '.flow-node'],
-  ['/flow?mode=definitions&view=list', '.flow-rows a'],
+  ['/flow?view=graph', '.live-box'],
+  ['/flow?view=list', '.flow-rows a'],
 ];
 
 const NARROW = 360;

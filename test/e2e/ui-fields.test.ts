@@ -37,7 +37,7 @@ browserTest(
     const { page } = opened;
     const [connection] = (await ui.programs.api<{ items: { id: string }[] }>('GET', '/connections')).items;
     await page.goto(`${ui.programs.url}/connections/${connection?.id}`);
-    await page.getByText('Limits', { exact: true }).click();
+    await page.locator('summary', { hasText: 'Advanced' }).click();
     const slots = field(page, 'max_concurrency');
     await slots.fill('3 calls');
     expect(await slots.inputValue()).toBe('3 calls');
@@ -194,7 +194,7 @@ browserTest(
     const opened = await ui.signedIn();
     const { page } = opened;
     await page.goto(`${ui.programs.url}/toolsets`);
-    await button(page, 'Show as…').click();
+    await button(page, 'View as…').click();
     await page.getByRole('button', { name: /^Caller/ }).click();
     await page.getByRole('option', { name: 'A person' }).click();
     const person = page.getByRole('combobox', { name: 'Person' });

@@ -46,10 +46,20 @@ browserTest(
     await page.locator('input[type=file]').setInputFiles([{ name: 'a.csv', mimeType: 'text/csv', buffer: csv(['id', '1']) }]);
     await page.getByRole('row', { name: /a\.csv.*imported/ }).waitFor();
     await page.getByRole('button', { name: 'Save file settings' }).click();
-    await page.getByText('Saved. It is live with the next deploy.').first().waitFor();
+    await page.getByText('Saved. It goes live with the next deploy.').first().waitFor();
     const make = page.getByRole('link', { name: 'Create a tool from this table' });
     expect(await make.getAttribute('href')).toMatch(/^\/tools\/new\?connection=[\w-]+&schema=main&table=orders$/);
     await expectAccessible(page, 'a file and how it is read');
+
+    const prices = csv(['item,price,,notes', '1,"1,234.50",,', '2,12,,']);
+    await page.locator('input[type=file]').setInputFiles([{ name: 'prices.csv', mimeType: 'text/csv', buffer: prices }]);
+    await page.getByRole('row', { name: /prices\.csv.*2 suggestions/ }).waitFor();
+    await page.getByRole('button', { name: 'prices.csv', exact: true }).click();
+    await page.getByRole('button', { name: 'Leave out: notes' }).waitFor();
+    await expectAccessible(page, 'suggestions for a file');
+    await page.getByRole('button', { name: 'Apply 2 suggestions' }).click();
+    await until(async () => (await page.getByText('Suggestions', { exact: true }).count()) === 0);
+    await page.getByRole('button', { name: /^price.*Numbers such as 1,234\.50/ }).waitFor();
 
     const { items } = await programs.api<{ items: { id: string }[] }>('GET', '/connections');
     await programs.api('POST', '/tools', {

@@ -96,10 +96,9 @@ browserTest(
     while (!(await wanted.isVisible())) await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
     await tabTo(page, page.getByLabel('from', { exact: true }));
-    // As a date is typed in the browser's language.
-    await page.keyboard.type('01012026');
+    await page.keyboard.type('2026-01-01');
     await tabTo(page, page.getByLabel('to', { exact: true }));
-    await page.keyboard.type('06012026');
+    await page.keyboard.type('2026-06-01');
     await press(page, page.getByRole('button', { name: 'Call', exact: true }));
     await page
       .getByRole('region', { name: 'Result', exact: true })

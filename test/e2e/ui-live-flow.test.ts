@@ -6,7 +6,7 @@ import { browserTest, look } from '#test/support/browser.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
 import { type Product } from '#test/support/programs.ts';
 import { until } from '#test/support/until.ts';
-import { close, LIMIT_MS, startUi } from '#test/support/ui.ts';
+import { close, LIMIT_MS, startUi, openTab } from '#test/support/ui.ts';
 import { toBatch } from '#test/support/usage.ts';
 
 const SERVICE_TOKEN = 'observed-'.repeat(5);
@@ -84,7 +84,7 @@ browserTest(
     for (let presses = 0; presses < 60 && !(await isThere()); presses++) await page.keyboard.press('ArrowDown');
     expect(await isThere()).toBe(true);
     await page.keyboard.press('Enter');
-    await page.getByRole('tab', { name: 'Calls', selected: true }).waitFor();
+    await openTab(page, 'Calls').waitFor();
     await page.getByText('Client: claude-code').waitFor();
     await page.getByText(`${counted} of ${counted}`).waitFor();
     await close(opened);

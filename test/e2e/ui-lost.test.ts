@@ -96,7 +96,8 @@ browserTest(
     await other.goto(`${url}/tools`);
     await other.getByRole('main').getByText('list_orders').waitFor();
     await opened.context.clearCookies();
-    await other.getByRole('link', { name: 'History', exact: true }).first().click();
+    await other.keyboard.press('g');
+    await other.keyboard.press('h');
     await page.keyboard.press('Control+s');
     const dialogOf = (tab: Page) => tab.getByRole('dialog', { name: 'Your session has ended' });
     for (const tab of [page, other]) await dialogOf(tab).waitFor();
@@ -131,8 +132,7 @@ browserTest(
       `**/api/v1${path}`,
       async (route) => {
         if (route.request().method() !== 'PATCH') return route.fallback();
-        ui.programs.process.kill('SIGKILL');
-        await ui.programs.process.exited;
+        await ui.programs.stop('SIGKILL');
         await route.continue();
       },
       { times: 2 },

@@ -111,7 +111,7 @@ browserTest(
 );
 
 browserTest(
-  'the result stands beside the arguments, stays over a reload, and a call can be saved',
+  'the result is below the arguments at full width, stays over a reload, and a call can be saved',
   async () => {
     const opened = await ui.signedIn(1440, 'light');
     const { page } = opened;
@@ -126,7 +126,8 @@ browserTest(
       page.getByRole('button', { name: 'Call', exact: true }).boundingBox(),
       result(page).getByRole('columnheader').first().boundingBox(),
     ]);
-    expect((rows?.x ?? 0) > (call?.x ?? 0) + (call?.width ?? 0)).toBe(true);
+    expect((rows?.y ?? 0) > (call?.y ?? 900) + (call?.height ?? 0)).toBe(true);
+    // Both are in sight.
     expect((rows?.y ?? 900) < 900 && (call?.y ?? 900) < 900).toBe(true);
     const shown = await found.textContent();
 
@@ -218,7 +219,7 @@ browserTest(
     };
     await list.getByRole('button', { name: /^get_customer/ }).waitFor();
     const everything = await offers();
-    await page.getByRole('button', { name: 'Show as…' }).click();
+    await page.getByRole('button', { name: 'View as…' }).click();
     await callAs('A person');
     await page.getByRole('combobox', { name: 'Person' }).fill('grace');
     await page.getByRole('option', { name: /Grace Hopper \(grace\)/ }).click();
@@ -227,7 +228,7 @@ browserTest(
     await inspect(page, 'show-as-1440-light', { width: 1440, scheme: 'light' });
     await callAs(/^Token desk/);
     await sees('get_customer');
-    await callAs('Typed values');
+    await callAs('Custom values');
     await sees('sales_by_category');
     await page.getByLabel('Claims').fill('{');
     await page.getByText('This isn’t a JSON object.').waitFor();
@@ -243,11 +244,11 @@ browserTest(
     // Options that arrive while the list is open leave it open; the same choice again closes it.
     const tokens = '**/api/v1/mcp-tokens?*';
     await page.route(tokens, async (route) => {
-      await page.getByRole('option', { name: 'Typed values' }).waitFor();
+      await page.getByRole('option', { name: 'Custom values' }).waitFor();
       await route.continue();
     });
     await page.goto(`${programs.url}/toolsets`);
-    await page.getByRole('button', { name: 'Show as…' }).click();
+    await page.getByRole('button', { name: 'View as…' }).click();
     await callAs(/^Token desk/);
     await page.unroute(tokens);
     await callAs(/^Token desk/);
@@ -270,7 +271,7 @@ browserTest(
     // What is not stored yet is in no toolset, and nobody misses it.
     await page.goto(`${programs.url}/tools/new`);
     await page.getByRole('button', { name: /^Run as/ }).click();
-    await page.getByRole('option', { name: 'Typed values' }).click();
+    await page.getByRole('option', { name: 'Custom values' }).click();
     await page.getByText(/^Toolsets: open\./).waitFor();
     expect(await page.getByText('This caller doesn’t see').count()).toBe(0);
     await close(opened);

@@ -4,7 +4,7 @@ import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest } from '#test/support/browser.ts';
 import { connectClient, type McpClient } from '#test/support/mcp-clients.ts';
 import { until } from '#test/support/until.ts';
-import { close, inspect, LIMIT_MS, startUi, toast } from '#test/support/ui.ts';
+import { close, inspect, LIMIT_MS, startUi, toast, pageTab } from '#test/support/ui.ts';
 
 const ui = startUi({ live: true });
 
@@ -63,9 +63,11 @@ browserTest(
     const opened = await ui.signedIn();
     const { page } = opened;
     await page.goto(programs.url);
-    const entry = page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: /^Proposals/ });
-    await entry.getByText('1', { exact: false }).first().waitFor();
+    const entry = page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: /^Deploy/ });
+    await entry.getByText('1 proposal to review', { exact: false }).first().waitFor();
+    await page.getByRole('region', { name: 'Needs you' }).getByRole('link', { name: '1 proposal to review' }).waitFor();
     await entry.click();
+    await pageTab(page, /^Proposals/).click();
     await expectAccessible(page, 'the list of proposals');
     await page.getByRole('link', { name: /Support asks for customers by country/ }).click();
     await page.getByRole('heading', { name: 'Support asks for customers by country.' }).waitFor();

@@ -2,7 +2,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { expect } from 'bun:test';
 import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest } from '#test/support/browser.ts';
-import { close, inspectAll, LIMIT_MS, startUi } from '#test/support/ui.ts';
+import { close, inspectAll, LIMIT_MS, startUi, pageTab } from '#test/support/ui.ts';
 
 const ui = startUi({ live: true });
 
@@ -13,12 +13,13 @@ browserTest(
     const opened = await ui.signedIn();
     const { page } = opened;
     await page.goto(`${programs.url}/deploy`);
-    await page.getByRole('button', { name: 'Replay recent calls' }).click();
+    await page.getByRole('button', { name: 'Try first' }).click();
+    await page.getByRole('menuitem', { name: 'Replay recent calls' }).click();
     const drawer = page.getByRole('dialog', { name: 'Replay recent calls' });
-    await drawer.getByText('Hosts keep no calls').waitFor();
+    await drawer.getByText('Replay is off').waitFor();
     await expectAccessible(page, 'replay without calls');
     await drawer.getByRole('link', { name: 'Open the setting' }).click();
-    await page.getByRole('spinbutton', { name: 'Calls kept for replays' }).fill('50');
+    await page.getByRole('spinbutton', { name: 'Calls stored for replay' }).fill('50');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Saved.').first().waitFor();
     await programs.api('POST', '/deploy', { note: 'Keep calls' });
@@ -36,7 +37,8 @@ browserTest(
     await programs.api('POST', '/snapshots/candidate', { note: 'Doubled sums', allow: ['lint', 'breaking'] });
 
     await page.goto(`${programs.url}/deploy`);
-    await page.getByRole('button', { name: 'Replay recent calls' }).click();
+    await page.getByRole('button', { name: 'Try first' }).click();
+    await page.getByRole('menuitem', { name: 'Replay recent calls' }).click();
     await drawer.getByRole('button', { name: 'Candidate: Doubled sums' }).waitFor();
     await drawer.getByRole('button', { name: 'Run replay' }).click();
     const result = drawer.getByRole('region', { name: 'Result of the replay' });
@@ -49,13 +51,13 @@ browserTest(
     await page.keyboard.press('Escape');
     await drawer.waitFor({ state: 'hidden' });
 
-    await page.getByRole('tab', { name: /^Versions/ }).click();
+    await pageTab(page, /^Versions/).click();
     await page.getByRole('button', { name: 'More for version 1' }).click();
     await page.getByRole('menuitem', { name: 'Replay recent calls' }).click();
     await drawer.getByRole('button', { name: /Version 1$/ }).waitFor();
     await drawer.getByRole('button', { name: 'Run replay' }).click();
     await result.getByText('3 calls: 3 the same').waitFor();
-    await result.getByText('Every answer is the same.').waitFor();
+    await result.getByText('All results are the same.').waitFor();
 
     await programs.api('PATCH', `/tools/${tool?.id}`, { sql_query: tool?.sql_query });
     const scopes = ['propose'];

@@ -30,7 +30,7 @@ browserTest(
     await panel.getByText('No signing keys yet').waitFor();
     await panel.getByRole('button', { name: 'Rotate keys' }).click();
     await page.getByRole('alertdialog').getByRole('button', { name: 'Rotate keys' }).click();
-    await panel.getByText('Signs', { exact: true }).waitFor();
+    await panel.getByText('Current', { exact: true }).waitFor();
     await panel.getByText('Next', { exact: true }).waitFor();
     await inspect(page, 'sign-in-keys', { width: 1280, scheme: 'light' });
     await panel.getByRole('button', { name: 'Rotate keys' }).click();

@@ -1,6 +1,6 @@
 import { expect } from 'bun:test';
 import { browserTest } from '#test/support/browser.ts';
-import { close, LIMIT_MS, quietOf, startUi, toast } from '#test/support/ui.ts';
+import { close, LIMIT_MS, quietOf, startUi, toast, pageTab } from '#test/support/ui.ts';
 
 const ui = startUi({ live: true });
 
@@ -81,14 +81,17 @@ browserTest(
   async () => {
     const opened = await ui.signedIn();
     const { page } = opened;
-    const visit = (name: string) => page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name }).click();
+    const visit = async (entry: string, name: string) => {
+      await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: entry }).click();
+      await pageTab(page, name).click();
+    };
     await page.route('**/assets/{transfer,queue}-*.js', (route) => route.abort(), { times: 1 });
     await page.route('**/assets/history-*.css', (route) => route.abort(), { times: 1 });
     await page.goto(`${ui.programs.url}/tools`);
     await page.getByRole('heading', { name: 'Tools', level: 1 }).waitFor();
-    await visit('Import and export');
+    await visit('Settings', 'Import and export');
     await page.getByRole('heading', { name: 'Import and export' }).waitFor();
-    await visit('History');
+    await visit('Logs', 'History');
     await page.getByRole('heading', { name: 'History', level: 1 }).waitFor();
     expect(
       await page.evaluate(
@@ -97,12 +100,12 @@ browserTest(
     ).toBe(0);
 
     await page.route('**/assets/people-*.js', (route) => route.fulfill({ status: 404, json: {} }));
-    await visit('People');
+    await visit('Settings', 'People');
     await page.getByRole('heading', { name: 'This page could not be loaded' }).waitFor();
     await page.unroute('**/assets/people-*.js');
-    await visit('Queue');
-    await page.getByRole('heading', { name: 'Queue', level: 1 }).waitFor();
-    await visit('People');
+    await visit('Databases', 'Queues');
+    await page.getByRole('heading', { name: 'Queues', level: 1 }).waitFor();
+    await visit('Settings', 'People');
     await page.getByRole('heading', { name: 'People', level: 1 }).waitFor();
     opened.faults.length = 0;
     await close(opened);

@@ -2,7 +2,7 @@ import { expect } from 'bun:test';
 import { expectAccessible } from '#test/support/axe.ts';
 import { browserTest, openPage } from '#test/support/browser.ts';
 import { untilWithin } from '#test/support/until.ts';
-import { close, LIMIT_MS, startUi, toast } from '#test/support/ui.ts';
+import { close, LIMIT_MS, startUi, toast, pageTab } from '#test/support/ui.ts';
 
 const ui = startUi();
 
@@ -26,8 +26,12 @@ browserTest(
     await side.getByRole('button', { name: /^Run/ }).click();
     await side.getByRole('button', { name: 'Keep as test' }).click();
     const drawer = page.getByRole('dialog', { name: 'New test' });
-    expect(await drawer.getByLabel('Result equals').inputValue()).toContain('"category"');
+    expect(await drawer.getByLabel(/^Columns/).inputValue()).toContain('category');
+    expect(await drawer.getByLabel(/^Minimum rows/).inputValue()).toBe('1');
+    expect(await drawer.getByLabel('Result equals').inputValue()).toBe('');
     await expectAccessible(page, 'a new test');
+    await drawer.getByRole('button', { name: 'Compare with the whole result' }).click();
+    expect(await drawer.getByLabel('Result equals').inputValue()).toContain('"category"');
     await drawer.getByLabel('Name').fill('categories as today');
     await drawer.getByRole('button', { name: 'Create test' }).click();
     await toast(page, 'Test created.').waitFor();
@@ -59,7 +63,7 @@ browserTest(
     await page.getByRole('button', { name: 'Deploy anyway' }).first().click();
     await page.getByText(/Version \d+ is live/).waitFor();
     expect(await version()).toBe(Number(before) + 1);
-    await page.getByRole('tab', { name: 'Versions' }).click();
+    await pageTab(page, 'Versions').click();
     await page.getByText('The report is meant to be short').waitFor();
 
     await ui.programs.api('PATCH', `/tools/${tool.id}`, { sql_query: `${tool.sql_query} limit 2` });
@@ -128,14 +132,14 @@ browserTest(
       await page.getByRole('dialog', { name: 'Call' }).getByRole('button', { name: 'Keep as test' }).click();
     };
     const drawer = page.getByRole('dialog', { name: 'New test' });
-    const unknown = drawer.getByText('The arguments of this call are not known.');
+    const unknown = drawer.getByText('The arguments of this call are unknown.');
     await untilWithin(60_000, async () => {
       const { items } = await ui.programs.api<{ items: { timestamp: string }[] }>('GET', '/logs?name=sales_by_category');
       const at = await page.evaluate(() => JSON.parse(sessionStorage.getItem('sluice.playground.runs') ?? '[]')[0].at as string);
       return items.some(({ timestamp }) => timestamp >= at);
     });
     await openCall();
-    expect(await drawer.getByLabel('Result equals').inputValue()).toContain('"category"');
+    expect(await drawer.getByLabel(/^Columns/).inputValue()).toContain('category');
     expect(await unknown.count()).toBe(0);
     // Another tab, or another caller: nobody knows what was sent.
     await page.evaluate(() => sessionStorage.removeItem('sluice.playground.runs'));

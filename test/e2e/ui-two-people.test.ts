@@ -167,7 +167,7 @@ browserTest(
     await api('PATCH', '/server/config', { global_variables: theirs });
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     const question = page.getByRole('alertdialog', { name: 'ada saved this in the meantime' });
-    await question.getByText('With the changes of both: Variables.').waitFor();
+    await question.getByText('Fields with changes of both: Variables.').waitFor();
     await question.getByRole('button', { name: 'Save merged version' }).click();
     await toast(page, 'Saved.').waitFor();
     const stored = await api<{ global_variables: object }>('GET', '/server/config');

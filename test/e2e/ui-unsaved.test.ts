@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { browserTest } from '#test/support/browser.ts';
 import { until } from '#test/support/until.ts';
-import { ACCOUNT, close, LIMIT_MS, quietOf, startUi, toast } from '#test/support/ui.ts';
+import { ACCOUNT, close, LIMIT_MS, quietOf, startUi, toast, pageTab } from '#test/support/ui.ts';
 
 const ui = startUi({ live: true });
 
@@ -28,10 +28,7 @@ browserTest(
     await page.getByRole('row', { name: 'get_customer' }).getByRole('button', { name: /^More/ }).click();
     await page.getByRole('menuitem', { name: 'Disable' }).click();
     await toast(page, '1 tool disabled.').waitFor();
-    await page
-      .getByRole('navigation', { name: 'Main' })
-      .getByRole('link', { name: /^Prompts/ })
-      .click();
+    await pageTab(page, 'Prompts').click();
     await page.getByRole('link', { name: 'New prompt' }).first().click();
     await name(page).fill('half_written');
     await page.getByRole('button', { name: 'Undo' }).click();
@@ -40,6 +37,7 @@ browserTest(
     expect(await name(page).inputValue()).toBe('half_written');
 
     await page.getByLabel('Description', { exact: true }).fill('Written by half.');
+    await page.getByRole('textbox', { name: 'Message 1', exact: true }).fill('Greet the customer.');
     await page.context().clearCookies();
     await page.keyboard.press('Control+s');
     const again = page.getByRole('dialog', { name: 'Your session has ended' });
@@ -126,24 +124,24 @@ browserTest(
     const { page } = opened;
     await page.goto(`${ui.programs.url}/tools/${tool.id}`);
     await page.getByRole('button', { name: /^Run as/ }).click();
-    await page.getByRole('option', { name: 'Typed values' }).click();
+    await page.getByRole('option', { name: 'Custom values' }).click();
     await side(page).getByLabel(/^ID/).fill('grace');
     await side(page).getByRole('tab', { name: 'What the model sees' }).click();
     await side(page).getByRole('tab', { name: 'Preview' }).click();
-    await page.getByRole('button', { name: /^Run as Typed values/ }).waitFor();
+    await page.getByRole('button', { name: /^Run as Custom values/ }).waitFor();
     expect(await side(page).getByLabel(/^ID/).inputValue()).toBe('grace');
 
     await page.goto(`${ui.programs.url}/playground?tool=sales_by_category`);
-    await page.getByRole('button', { name: 'Show as…' }).click();
+    await page.getByRole('button', { name: 'View as…' }).click();
     await page.getByRole('button', { name: /^Caller/ }).click();
-    await page.getByRole('option', { name: 'Typed values' }).click();
+    await page.getByRole('option', { name: 'Custom values' }).click();
     await page.getByLabel(/^ID/).fill('grace');
     await page.getByRole('button', { name: 'Use an access token' }).click();
     await page.getByRole('button', { name: 'Call as yourself' }).click();
     const sent = page.waitForRequest((request) => request.postData()?.includes('"tools/call"') === true);
     await page.getByRole('button', { name: 'Call', exact: true }).click();
     expect((await sent).headers()['x-sluice-caller']).toBeUndefined();
-    await page.getByRole('button', { name: 'Show as…' }).click();
+    await page.getByRole('button', { name: 'View as…' }).click();
     await page.getByRole('button', { name: /^Caller Yourself/ }).waitFor();
     await close(opened);
   },
@@ -189,9 +187,9 @@ browserTest(
     const { page } = opened;
     await page.goto(`${ui.programs.url}/deploy`);
     await page.getByLabel('Note').fill('Half a note');
-    await page.getByRole('tab', { name: 'Versions' }).click();
+    await pageTab(page, 'Versions').click();
     await page.getByRole('table', { name: 'Deployed versions' }).waitFor();
-    await page.getByRole('tab', { name: /^Changes/ }).click();
+    await pageTab(page, /^Changes/).click();
     expect(await page.getByLabel('Note').inputValue()).toBe('Half a note');
     await close(opened);
   },

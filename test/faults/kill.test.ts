@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
 import { connectClient } from '#test/support/mcp-clients.ts';
-import { type Programs, removeFolder, startPrograms } from '#test/support/programs.ts';
+import { programBelow, type Programs, removeFolder, startPrograms } from '#test/support/programs.ts';
 import { createRandom } from '#test/support/chance.ts';
 import { rounds } from './random.ts';
 import { compare, compareHistory, type Model, storedTools, write } from './workload.ts';
@@ -57,16 +56,6 @@ afterAll(async () => {
   );
 }, 60_000);
 
-/** Process ids of the host and of the agent. */
-function children(): number[] {
-  const { pid } = programs.process;
-  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
-    .trim()
-    .split(' ')
-    .map(Number)
-    .filter((id) => id > 0);
-}
-
 const killers = {
   async server() {
     killed_at = performance.now();
@@ -74,10 +63,10 @@ const killers = {
     await restart();
   },
   async host() {
-    await killChild(0);
+    killProgram('mcp-host/main.ts');
   },
   async agent() {
-    await killChild(1);
+    killProgram('agent/main.ts');
   },
   /** The first key changes, and the program that seals everything again is killed in the middle. */
   async rotation() {
@@ -104,9 +93,9 @@ const killers = {
   },
 };
 
-async function killChild(index: number): Promise<void> {
-  const pid = children()[index];
-  if (pid !== undefined) process.kill(pid, 'SIGKILL');
+function killProgram(command: string): void {
+  const pid = programBelow(programs.process.pid, command);
+  if (pid !== null) process.kill(pid, 'SIGKILL');
   killed_at = performance.now();
 }
 

@@ -4,7 +4,7 @@ import { openSource } from '#core/engines/index.ts';
 import type { DialPolicy } from '#core/engines/shared/source.ts';
 import { createKeyring } from '#core/lib/secrets.ts';
 import { createLog, type LogLine } from '#core/process/log.ts';
-import type { AuthSettings } from '#mcp-host/auth/authorise.ts';
+import type { AuthSettings } from '#mcp-host/auth/authenticate.ts';
 import { tokenFile } from '#mcp-host/auth/list-file.ts';
 import { createHost, type Host } from '#mcp-host/host.ts';
 import type { HostOptions } from '#mcp-host/host-options.ts';
@@ -25,7 +25,7 @@ const dialPolicy = (sqlite_dir: string): DialPolicy => ({
   ...(dialledFetch && { fetch: dialledFetch }),
 });
 
-/** What a host needs to authorise, as `main.ts` has it. */
+/** What a host needs to authenticate callers, as `main.ts` has it. */
 export const authSettings = (directory: string): AuthSettings => ({
   tokens: tokenFile(join(directory, 'tokens.json')),
   keys: [KEY],

@@ -115,7 +115,8 @@ test('its end, however it came, is that of the programs that hold its SQLite fil
 test('it does not start with a faulty environment, and names every fault', async () => {
   const child = start({ SVC_ENCRYPTION_KEY: 'short', SVC_FASTMCP_PORT: 'x' });
   expect(await child.exited).toBe(1);
-  const text = await new Response(child.stderr).text();
-  expect(text).toContain('SVC_ENCRYPTION_KEY');
-  expect(text).toContain('SVC_FASTMCP_PORT');
+  const line = JSON.parse(await new Response(child.stderr).text()) as Record<string, unknown>;
+  expect(line).toMatchObject({ level: 'ERROR', source: 'host', message: 'The host cannot start' });
+  for (const name of ['SVC_ENCRYPTION_KEY', 'SVC_FASTMCP_PORT'])
+    expect(line['errors']).toContainEqual(expect.stringContaining(name));
 });

@@ -31,7 +31,6 @@ export const FULL_ONLY: readonly Group[] = [
     files: [
       'test/e2e/binary',
       'test/e2e/compose',
-      'test/e2e/first-edition',
       'test/e2e/image',
       'test/e2e/npm-start',
       'test/e2e/package',
@@ -180,23 +179,20 @@ const ONE_STORE: readonly string[] = [
   'test/server/cli-bundle',
   'test/server/identity/two-factor',
   'test/server/no-writes',
-  // Every test of these names its store, so a second run would have none.
+  // Two servers of one PostgreSQL database, or nothing that a store is needed for.
   'test/server/definitions/search',
   'test/server/deploy/drift-servers',
-  'test/server/deploy/lost-commit',
   'test/server/deploy/two-servers',
-  'test/server/hosts/list-revisions',
-  'test/server/observe/calls-of-client',
-  'test/server/observe/logged-arguments',
-  'test/server/observe/metrics',
-  'test/server/observe/notice-events',
-  'test/server/observe/notices-calls',
-  'test/server/observe/retention',
-  'test/server/observe/usage-storing',
   // What these refuse does not reach the store.
   'test/server/identity/hostile-provider',
   'test/server/tls/rules',
 ];
+
+/** Each test of the file names its store (test/support/metadata), so a second run would have none. */
+export function isForNamedStores(source: string): boolean {
+  const tops = source.match(/^(?:describe|test)\w*\b.*$/gm) ?? [];
+  return tops.length > 0 && tops.every((line) => /\bnamedStores\b|^\w+Once\b/.test(line));
+}
 
 /** A further run of some files in another environment. */
 interface Variant {
@@ -215,8 +211,11 @@ export const VARIANTS: readonly Variant[] = [
   {
     name: IN_POSTGRESQL,
     environment: { TEST_METADATA: 'postgresql' },
-    files: (file) =>
-      file.startsWith('test/server/') && !isIn(file, ONE_STORE) && readFileSync(join(ROOT, file), 'utf8').includes('testApp('),
+    files: (file) => {
+      if (!file.startsWith('test/server/') || isIn(file, ONE_STORE)) return false;
+      const source = readFileSync(join(ROOT, file), 'utf8');
+      return source.includes('testApp(') && !isForNamedStores(source);
+    },
     // Where the two stores differ: raw SQL, search, JSON, order, locks and concurrent writes.
     daily: [
       'test/server/definitions/connections',

@@ -8,7 +8,6 @@ import { openStore } from '#core/store/open.ts';
 import { runCli } from '#server/cli/program.ts';
 import { testDatabase } from '#test/support/databases.ts';
 import { namedStores } from '#test/support/metadata.ts';
-import { olderMetadata } from '#test/support/older-metadata.ts';
 
 const SECRET = 'a-secret-a-secret-a-secret-a-secret';
 const secrets = { SVC_ENCRYPTION_KEY: SECRET, SVC_JWT_SECRET: SECRET, SVC_AGENT_SERVICE_TOKEN: SECRET };
@@ -38,10 +37,12 @@ describe.each([...namedStores])('commands beside a server of another version (%s
     ends.push(() => client.close());
     return { url, folder, run: async (text) => (await client.execute(text)).rows };
   }
-  /** What a version left that had the first two migrations alone. */
-  async function makeOlder(): Promise<Made> {
+  /** Tables whose migrations this version does not have, as they come before its first one. */
+  async function makePreRelease(): Promise<Made> {
     const made = await makeDatabase();
-    for (const statement of olderMetadata(dialect, 'oauth_keys')) await made.run(statement);
+    await made.run('create table migrations (created_at bigint primary key, hash text not null)');
+    await made.run('create table admins (id text primary key, username text not null)');
+    for (const at of [1, 2]) await made.run(`insert into migrations (created_at, hash) values (${at}, 'earlier')`);
     return made;
   }
   const cli = async ({ url, folder }: Made, ...args: string[]) => {
@@ -61,16 +62,18 @@ describe.each([...namedStores])('commands beside a server of another version (%s
         : "select table_name, column_name from information_schema.columns where table_schema = 'public' order by 1, 2",
     );
 
-  test('leave a database of an older version as it is, and say what is pending', async () => {
-    const made = await makeOlder();
+  test('and a server refuse a database of a pre-release version, and leave it as it is', async () => {
+    const made = await makePreRelease();
     const before = await tablesOf(made);
+    const refused = await openStore(made.url).catch((error: unknown) => String(error));
+    expect(refused).toContain('from a pre-release version of Sluice');
     const checked = await cli(made, 'check');
-    expect(checked).toMatchObject({ code: 0, out: expect.stringMatching(/warning\s+metadata database .*\d+ of the migrations/) });
+    expect(checked).toMatchObject({ code: 1, out: expect.stringMatching(/fault\s+metadata database .*pre-release version/) });
     for (const line of ['keys status', 'keys rewrap', 'export', 'people list', 'reset-2fa', 'import package.json'])
       expect({ line, ...(await cli(made, ...line.split(' '))) }).toMatchObject({
         line,
         code: 1,
-        err: expect.stringContaining('pending'),
+        err: expect.stringContaining('pre-release version'),
       });
     const copy = join(made.folder, 'copy.sqlite');
     expect((await cli(made, 'backup', copy)).code).toBe(0);

@@ -84,10 +84,10 @@ function* schemas(schema: unknown, place: string): Generator<[string, Json]> {
 }
 
 const TYPES = ['string', 'number', 'integer', 'boolean', 'array', 'object', 'null'];
-/** The credentials of contract section 2, by who may call. */
+/** The credentials of each kind of access. */
 const SCHEMES: Readonly<Record<Access, string[] | undefined>> = {
   public: undefined,
-  admin: ['session'],
+  session: ['session'],
   read: ['session', 'bearer'],
   write: ['session', 'bearer'],
   deploy: ['session', 'bearer'],

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import { endLease, type Lease, LeaseLost, takeLease, withLease } from '#core/platform/leases.ts';
 import { readMeta, writeMeta } from '#core/store/meta.ts';
-import { createRepeats } from '#server/http/repeats.ts';
+import { createRepeats } from '#server/http/idempotency.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';
 import { describeOnce } from '#test/support/metadata.ts';

@@ -77,7 +77,7 @@ describeOnce(reachable.redis)('Redis', () => {
     const kv = createRedisKv({
       url: `redis://127.0.0.1:${proxy.port}`,
       space: crypto.randomUUID(),
-      meanwhile: createMemoryKv(),
+      fallback: createMemoryKv(),
       onChange: () => undefined,
     });
     const other = await testApp();

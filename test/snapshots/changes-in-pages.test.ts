@@ -19,7 +19,7 @@ function versionOf(after: boolean): Blob[] {
     }));
   const server = { server_name: after ? 'Shop' : 'Store' };
   const [tools, resources, prompts] = ['tool', 'resource', 'prompt'].map(named);
-  return toBlobs({ server, connections: [], tools, resources, prompts } as never);
+  return toBlobs({ server, connections: [], tools, resources, prompts, toolsets: [] } as never);
 }
 
 test('changes that are worked out in pages are those of the whole, in the same order', async () => {

@@ -35,7 +35,7 @@ export async function listeningAgent(variables: Record<string, string> = {}, ser
     local_url: s.url,
     trusted_proxies: s.server.app.env.SVC_TRUSTED_PROXIES,
     allowed_hosts: new Set(),
-    own_ports: new Set(),
+    local_ports: new Set(),
     log: s.log,
     tally,
   });

@@ -1,7 +1,7 @@
 import { type ControlPlane, type ControlPlaneOptions, createControlPlane } from '#core/control-plane/control-plane.ts';
 import type { PasswordWork } from '#core/identity/passwords.ts';
 import type { LogLine } from '#core/process/log.ts';
-import { WAITS } from '#core/platform/waits.ts';
+import { WAITS } from '#core/platform/platform.ts';
 import { createHttp } from '#server/http/http.ts';
 import { type Calls, callsOver, type Problem } from './calls.ts';
 import type { Dialect } from './metadata.ts';

@@ -1,4 +1,4 @@
-import type { ProviderUrls } from '#server/tls/open-provider.ts';
+import type { ProviderUrls } from '#server/tls/keeper.ts';
 
 /** What a name server is told. */
 export interface Zones {

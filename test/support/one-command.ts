@@ -27,7 +27,8 @@ export function describeOneCommand(
     });
 
     test('says first where the data is, and serves the interface and the API documentation', async () => {
-      expect(programs.output().split('\n')[0]).toBe(`Data folder: ${programs.directory} (set SVC_DATA_DIR to change it)`);
+      const [first = ''] = programs.output().split('\n');
+      expect(JSON.parse(first)).toMatchObject({ level: 'INFO', message: 'data folder', path: programs.directory });
       const page = await (await fetch(programs.url)).text();
       const script = /src="(\/assets\/[^"]+\.js)"/.exec(page)?.[1] ?? '';
       for (const path of [script, '/api/docs', '/api/docs/assets/swagger-ui-bundle.js', '/api/redoc']) {

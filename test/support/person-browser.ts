@@ -5,6 +5,8 @@ import { asked, exchanged, refreshed, toQuery } from './sign-in.ts';
 export interface PersonBrowser {
   /** Opens the address that a client gave, allows or denies it. @returns where the browser is sent: the client's address, with the answer. */
   consent(address: string | URL, decision?: 'approve' | 'deny'): Promise<URL>;
+  /** What the server answers them below `/api/v1`. */
+  read<T>(path: string): Promise<T>;
 }
 
 /**
@@ -27,6 +29,11 @@ export async function personBrowser(
   expect(signed_in.status).toBe(200);
   const session = cookieOf(signed_in);
   return {
+    async read<T>(path: string): Promise<T> {
+      const answer = await fetch(`${public_url}/api/v1${path}`, { headers: { cookie: session } });
+      expect(answer.status).toBe(200);
+      return (await answer.json()) as T;
+    },
     async consent(address, decision = 'approve') {
       expect(new URL(address).origin).toBe(public_url);
       const begun = await fetch(address, { redirect: 'manual' });

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -80,10 +80,24 @@ export async function startPrograms(options: ProgramOptions = {}): Promise<Progr
     ...product,
     process: child,
     async stop(signal = 'SIGTERM') {
+      // Host and agent end when the process above them has; the server must not answer any more.
+      const server = signal === 'SIGKILL' ? programBelow(child.pid, 'run-server.ts') : null;
       child.kill(signal);
+      if (server !== null) process.kill(server, 'SIGKILL');
       await child.exited;
     },
   };
+}
+
+/** The process id of a program that this process started, by a part of its command; null: there is none. */
+export function programBelow(pid: number, command: string): number | null {
+  try {
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number);
+    return children.find((child) => child > 0 && readFileSync(`/proc/${child}/cmdline`, 'utf8').includes(command)) ?? null;
+  } catch {
+    // A process has ended.
+    return null;
+  }
 }
 
 /** Where an installation is: its folder and its ports. */

@@ -41,6 +41,7 @@ export const personClaims = (audience: string, at: number, more: Members = {}): 
   scope: '',
   groups: ['emea'],
   grant: 'grant-1',
+  seq: 0,
   name: 'Ada',
   iat: Math.floor(at / 1_000),
   exp: Math.floor(at / 1_000) + 3_600,

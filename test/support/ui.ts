@@ -51,7 +51,6 @@ export const PATHS = [
   '/logs',
   '/queue',
   '/flow',
-  '/flow?mode=definitions',
   '/playground',
   '/account',
 ];
@@ -159,6 +158,11 @@ export async function close({ context, faults }: Opened, asked: readonly number[
   expect(unexpected).toEqual([]);
   await context.close();
 }
+
+/** A page of the entry that is open, in the row of its tabs. */
+export const pageTab = (page: Page, name: string | RegExp) => page.locator('.section-tabs').getByRole('link', { name });
+/** The same when it is the page that is shown. */
+export const openTab = (page: Page, name: string | RegExp) => pageTab(page, name).and(page.locator('[aria-current=page]'));
 
 export const toast = (page: Page, text: string | RegExp) => page.getByRole('status').getByText(text).first();
 

@@ -13,11 +13,9 @@ export interface Call
 
 type Batch = { readonly groups: readonly CallGroup[]; readonly calls: Calls; readonly notes?: readonly CallNote[] };
 
-/** Calls as a host sends them; what a record does not say is absent. */
+/** Calls as a host sends them. A record without a time in the database spent all but its wait there. */
 export function toBatch(records: readonly Partial<Call>[]) {
   const list = <K extends keyof Call>(name: K) => records.map((record) => record[name] as Call[K]);
-  const known = (name: 'database_ms' | 'tokens' | 'truncated') =>
-    records.some((record) => record[name] !== undefined) ? { [name]: records.map((record) => record[name] ?? 0) } : {};
   return {
     groups: records.map(({ kind, name, entity_id, connection_id, snapshot_version, client, token_prefix, ...rest }) => {
       const { canary, confirmation, caller, session } = rest;
@@ -37,9 +35,13 @@ export function toBatch(records: readonly Partial<Call>[]) {
       wait_ms: list('wait_ms'),
       rows: list('rows'),
       bytes: list('bytes'),
-      ...known('database_ms'),
-      ...known('tokens'),
-      ...known('truncated'),
+      database_ms: records.map(
+        ({ duration_ms = 0, wait_ms = 0, database_ms }) => database_ms ?? Math.max(0, duration_ms - wait_ms),
+      ),
+      tokens: records.map(({ tokens = 0 }) => tokens),
+      ...(records.some(({ truncated }) => truncated !== undefined) && {
+        truncated: records.map(({ truncated = 0 }) => truncated),
+      }),
       error: records.map(({ error = null }) => error),
     },
     notes: records.flatMap(({ error_message, sqlstate, trace_id, ignored_arguments, arguments: sent }, at) =>
@@ -60,7 +62,7 @@ export const callsOf = ({ groups, calls, notes = [] }: Batch): Call[] =>
       throw new Error('a torn batch');
     if (rows === undefined || bytes === undefined) throw new Error('a torn batch');
     const time = new Date(timestamp).toISOString();
-    const [database_ms, tokens] = [calls.database_ms?.[n] ?? 0, calls.tokens?.[n] ?? 0];
+    const [database_ms = 0, tokens = 0] = [calls.database_ms[n], calls.tokens[n]];
     const truncated = calls.truncated?.[n] ?? 0;
     const { at: _, ...note } = notes.find(({ at }) => at === n) ?? { at: n };
     const took = { duration_ms, wait_ms, database_ms };

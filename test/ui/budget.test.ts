@@ -9,7 +9,7 @@ const ENTRY_KB = 65;
 const PAGE_KB = 250;
 /** Loaded when a person asks for it or a definition depends on its caller, not with a page. */
 const ON_REQUEST =
-  /sql-formatter|features\/tests\/test-(?:editor|list)|features\/run\/(?:drawn-result|result-parts)|result-view|json-view|\bshow-as|_show-as|tools\/view-fields|plan\/plan-pane|builder\/model-view/;
+  /sql-formatter|\bkeep-test|_keep-test|features\/tests\/(?:test-editor|test-list)|features\/run\/(?:drawn-result|result-parts)|result-view|json-view|\bshow-as|_show-as|tools\/(?:view-fields|writes-panel)|checks\/lint-of|plan\/plan-pane|builder\/(?:masks-panel|model-view|parameters\/parameter-rules|schema\/schema-pane)/;
 
 /** One file of the build as Vite's manifest describes it. */
 interface Chunk {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { Call } from '#ui/src/api.ts';
 import { mentions } from '#core/lib/sql/mentions.ts';
-import { createCatalog, placeAt, quoteName } from '#ui/src/features/builder/sql/completion.ts';
+import { createCatalog, completionPointAt, quoteName } from '#ui/src/features/builder/sql/completion.ts';
 import { scanSql } from '#ui/src/features/builder/sql/scan.ts';
 
 const tablesOf = (sql: string) =>
@@ -26,7 +26,7 @@ describe('what is completed', () => {
   const at = (marked: string) => {
     const cursor = marked.indexOf('|');
     const sql = marked.replace('|', '');
-    return placeAt(sql, scanSql(sql, 'postgresql'), cursor);
+    return completionPointAt(sql, scanSql(sql, 'postgresql'), cursor);
   };
   test('depends on what stands before the cursor', () => {
     expect(at('select * from or|')).toEqual({ kind: 'table', from: 14 });

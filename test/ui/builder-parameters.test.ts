@@ -70,6 +70,10 @@ describe('the list of parameters', () => {
     const taken = withSuggestion(before, { ...suggestion, enum: [...suggestion.enum] });
     expect(taken).toEqual(parameter({ name: 'state', enum: ['new', 'paid'], description: 'Where it stands' }));
     expect(suggestionInWords(taken, { ...suggestion, enum: [...suggestion.enum] })).toBe('');
+    // A day is a fitting value for a column of times, but not the other way round.
+    const day = { ...before, type: 'date' as const, description: 'A day' };
+    expect(suggestionInWords(day, { name: before.name, type: 'datetime', description: '' })).toBe('');
+    expect(suggestionInWords({ ...day, type: 'datetime' }, { name: before.name, type: 'date', description: '' })).toBe('date');
   });
 
   test('a name that is typed letter by letter leaves nothing behind; what a person wrote stays', () => {

@@ -7,7 +7,10 @@ import { toCsv } from '#core/lib/csv.ts';
 import { snippetsOf } from '#ui/src/features/builder/snippets.ts';
 import type { Dialect } from '#ui/src/features/builder/sql/scan.ts';
 import { findTable } from '#ui/src/features/builder/sql/table-address.ts';
-import { draftFromTable, recipesFor } from '#ui/src/features/builder/sql/tables.ts';
+import { singular } from '#ui/src/features/builder/sql/singular.ts';
+import type { Source } from '#ui/src/features/builder/sql/table-columns.ts';
+import { offersFor, type TableDraft } from '#ui/src/features/builder/sql/tables.ts';
+import { article } from '#ui/src/features/builder/sql/table-words.ts';
 import { bind, parseSql } from '#test/support/sql.ts';
 
 const column = (name: string, type: 'integer' | 'text' | 'numeric', over: Partial<TableColumn> = {}): TableColumn => ({
@@ -31,15 +34,27 @@ const COLUMNS = [
 ];
 const table = { schema: 'public', name: 'Customer_orders', in_path: true, comment: 'one row an order' };
 
+const ORDERED = column('ordered_on', 'text', { type: 'date', parameter: 'date', searchable: false });
+const LABELS = [{ column: 'customer_id', table: { schema: 'public', name: 'customers' }, key: 'id', text: 'name' }];
+
+function draftFromTable(recipe: string, source: Source): TableDraft {
+  const offer = offersFor(source).find((one) => one.recipe === recipe);
+  if (offer === undefined) throw new Error(`no tool ${recipe}`);
+  return offer.draft;
+}
+
 describe('a tool from a table', () => {
-  test.each(['read', 'list', 'search', 'count'] as const)('%s is a tool that the contract takes, in every grammar', (recipe) => {
-    for (const dialect of ['postgresql', 'mysql', 'sqlite'] as Dialect[]) {
-      const made = draftFromTable(recipe, { table, columns: COLUMNS, dialect });
-      expect(v.is(ToolDraft, { connection_id: 'c', ...made })).toBe(true);
-      const statement = parseSql(made.sql_query, dialect, made.parameters);
-      expect([...statement.names].sort()).toEqual(made.parameters.map(({ name }) => name).sort());
-    }
-  });
+  test.each(['read', 'list', 'search', 'count', 'month', 'by_status', 'by_customer_id'])(
+    '%s is a tool that the contract takes, in every grammar',
+    (recipe) => {
+      for (const dialect of ['postgresql', 'mysql', 'sqlite'] as Dialect[]) {
+        const made = draftFromTable(recipe, { table, columns: [...COLUMNS, ORDERED], labels: LABELS, dialect });
+        expect(v.is(ToolDraft, { connection_id: 'c', ...made })).toBe(true);
+        const statement = parseSql(made.sql_query, dialect, made.parameters);
+        expect([...statement.names].sort()).toEqual(made.parameters.map(({ name }) => name).sort());
+      }
+    },
+  );
 
   test('runs as it is', () => {
     const db = new Database(':memory:');
@@ -83,9 +98,81 @@ describe('a tool from a table', () => {
   });
 
   test('offers only what the columns allow', () => {
-    expect(recipesFor(COLUMNS).map(({ recipe }) => recipe)).toEqual(['read', 'search', 'list', 'count']);
-    expect(recipesFor([column('n', 'integer')]).map(({ recipe }) => recipe)).toEqual(['list', 'count']);
+    const recipes = (columns: readonly TableColumn[]) =>
+      offersFor({ table, columns, dialect: 'sqlite' }).map(({ recipe }) => recipe);
+    expect(recipes(COLUMNS)).toEqual(['read', 'search', 'list', 'count', 'by_status', 'by_customer_id']);
+    expect(recipes([...COLUMNS, ORDERED])).toContain('month');
+    expect(recipes([column('n', 'integer')])).toEqual(['list', 'count']);
   });
+
+  test('joins the label of a foreign key', () => {
+    const made = draftFromTable('list', { table, columns: COLUMNS.slice(0, 3), labels: LABELS, dialect: 'postgresql' });
+    expect(made.sql_query.split('\n').slice(0, 5)).toEqual([
+      'select c.id, c.customer_id, c_2.name as customer_name, c.status',
+      'from "Customer_orders" c',
+      'left join customers c_2 on c_2.id = c.customer_id',
+      'where 1 = 1',
+      '  [[ and c.customer_id = :customer_id ]]',
+    ]);
+  });
+
+  test('sums amounts by month and by group, and nothing whose sum means nothing', () => {
+    const columns = [
+      ...COLUMNS,
+      ORDERED,
+      ...['unit_price', 'tax_rate', 'latitude', 'line_number'].map((name) => column(name, 'numeric')),
+      column('year', 'integer'),
+      column('quantity', 'integer'),
+    ];
+    const source: Source = { table: { ...table, comment: null }, columns, labels: LABELS, dialect: 'postgresql' };
+    const month = draftFromTable('month', source);
+    expect([month.name, month.title]).toEqual(['sum_customer_orders_by_month', 'Customer orders by month']);
+    expect(month.description).toBe(
+      'How many customer orders there are in each month of ordered on, with the sums of total and quantity. Month is null for rows without a date.',
+    );
+    expect(month.sql_query)
+      .toBe(`select to_char(ordered_on, 'YYYY-MM') as month, count(*) as row_count, sum(total) as sum_total, sum(quantity) as sum_quantity
+from "Customer_orders"
+where 1 = 1
+  [[ and customer_id = :customer_id ]]
+  [[ and status = :status ]]
+  [[ and ordered_on >= :from_date ]]
+  [[ and ordered_on < :before_date ]]
+group by to_char(ordered_on, 'YYYY-MM')
+order by to_char(ordered_on, 'YYYY-MM')`);
+    const customer = draftFromTable('by_customer_id', source);
+    expect([customer.name, customer.title]).toEqual(['sum_customer_orders_by_customer', 'Customer orders by customer']);
+    expect(customer.sql_query).toContain('group by c.customer_id, c_2.name\norder by count(*) desc, c.customer_id\nlimit :limit');
+  });
+});
+
+test.each(
+  `categories category, addresses address, statuses status, people person, data data, series series, status status, address address,
+   houses house, causes cause, buses bus, boxes box, sizes size, quizzes quiz, heroes hero, shoes shoe, movies movie, ties tie,
+   batches batch, caches cache, databases database, expenses expense, analyses analysis, analysis analysis, news news, menus menu, apis api,
+   order_items order_item, person person, заказы заказы, größe größe, sms sms`
+    .split(',')
+    .map((pair) =>
+      pair
+        .trim()
+        .replaceAll('_', ' ~')
+        .split(/ (?!~)/),
+    )
+    .map((pair) => pair.map((words) => words.replaceAll(' ~', ' '))),
+)('one of the %s is a %s', (many, one) => {
+  expect(singular(many ?? '')).toBe(one ?? '');
+});
+
+test('the article follows the sound', () => {
+  expect(['order', 'user', 'hour', 'unit', 'uncle', 'data', 'customer'].map(article)).toEqual([
+    'an order',
+    'a user',
+    'an hour',
+    'a unit',
+    'an uncle',
+    'data',
+    'a customer',
+  ]);
 });
 
 test('an address with schema and table in one finds the table, and one of the whole name first', async () => {

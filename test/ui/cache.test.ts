@@ -1,7 +1,5 @@
 import { expect, test } from 'bun:test';
-import { operations } from '#core/contract/index.ts';
 import { createApi } from '#ui/src/api.ts';
-import { affectedBy } from '#ui/src/kernel/data/affected.ts';
 import { createCache, type Cache } from '#ui/src/kernel/data/cache.ts';
 
 /** A cache over the real client; the network below it counts, and answers when it is told to. */
@@ -12,7 +10,7 @@ function cacheOver(answer: (path: string) => unknown, { held = false } = {}) {
   let at = 0;
   const call = createApi({
     onSessionEnd: () => {},
-    onChanged: (nouns) => cache.invalidate(nouns),
+    onChanged: (source) => cache.invalidate(source),
     fetch: async (url, { method, signal }) => {
       asked.push(`${method} ${url.replace('/api/v1', '')}`);
       signal?.addEventListener('abort', () => given_up.push(url));
@@ -130,15 +128,4 @@ test('what one waits for is replaced by what a reload asks for, and a refusal re
   await both;
   expect([one.problem()?.detail, other.problem()?.detail]).toEqual(['It failed.', 'It failed.']);
   expect([one.data()?.total, one.pending(), other.pending()]).toEqual([2, false, false]);
-});
-
-test('every operation that changes something says what it changes', () => {
-  const names = Object.keys(operations) as (keyof typeof operations)[];
-  const changing = names.filter((name) => affectedBy(name, operations[name].method, {})?.length !== 0);
-  expect(changing.filter((name) => operations[name].method === 'GET')).toEqual([]);
-  expect(changing).toContain('tools.update');
-  // A test of a connection leaves nothing behind: fifty of them read no list again.
-  for (const name of ['preview.tool', 'connections.test'] as const) expect(changing).not.toContain(name);
-  expect(affectedBy('deploy.run', 'POST', { dry_run: true })).toEqual([]);
-  expect(affectedBy('history.rollback', 'POST', {})).toBeUndefined();
 });

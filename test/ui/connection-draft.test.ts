@@ -6,6 +6,8 @@ import {
   draftOf,
   emptyDraft,
   fieldsOf,
+  isAdvanced,
+  isAdvancedField,
   leftOut,
   parseAddress,
   withType,
@@ -27,6 +29,23 @@ const stored: Connection = {
   created_at: '2026-01-01T00:00:00.000Z',
   updated_at: '2026-01-01T00:00:00.000Z',
 };
+
+test('what is under Advanced shows when it differs from the defaults', () => {
+  const draft = draftOf(stored);
+  expect(isAdvanced(draft, ['options'])).toBe(false);
+  expect(isAdvanced({ ...draft, read_only: true, port: 1, username: null }, [])).toBe(false);
+  for (const change of [{ ssl_mode: 'require' }, { pool_size: 9 }, { enabled: false }, { ssl_ca: 'x' }] as const)
+    expect(isAdvanced({ ...draft, ...change }, [])).toBe(true);
+  const files = { ...draft, extra_params: { files: '{}' } };
+  expect([isAdvanced(files, []), isAdvanced(files, ['files'])]).toEqual([false, true]);
+  expect(['session_values.0.name', 'extra_params.options', 'pool_size', 'host', 'read_only'].map(isAdvancedField)).toEqual([
+    true,
+    true,
+    true,
+    false,
+    false,
+  ]);
+});
 
 test('only what differs is sent, and a password only when a new one was typed', () => {
   const draft = draftOf(stored);

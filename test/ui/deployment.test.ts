@@ -30,56 +30,43 @@ function deploymentOver(answer: (path: string, body: unknown) => Response | Prom
   let at = 0;
   const call = createApi({
     onSessionEnd: () => {},
-    onChanged: (nouns) => cache.invalidate(nouns),
+    onChanged: (source) => cache.invalidate(source),
     fetch: (url, { body }) => {
       asked.push(url.replace('/api/v1/deploy', ''));
       return Promise.resolve(answer(url, typeof body === 'string' ? JSON.parse(body) : null));
     },
   });
   const cache: Cache = createCache(call, () => at);
-  return { deployment: createDeployment(call, cache), asked, pass: (ms: number) => (at += ms) };
+  const deployment = createDeployment(call, cache);
+  /** The status is read again, as after a notification. */
+  const look = async () => {
+    await deployment.status.reload();
+    deployment.compare();
+  };
+  return { deployment, look, asked, pass: (ms: number) => (at += ms) };
 }
 
 test('another change of a tool that was changed already is read again', async () => {
   let [checksum, read] = ['a', 0];
-  const { deployment, pass } = deploymentOver((path) => {
+  const { deployment, look, pass } = deploymentOver((path) => {
     if (path.endsWith('/deploy/status')) return Response.json(state(1, 1, checksum));
     read += 1;
     return Response.json({ from_version: 1, checksum, changes: [] });
   });
   await deployment.show();
   pass(2_000);
-  await deployment.refresh();
+  await look();
   expect(read).toBe(1);
   checksum = 'b';
   pass(2_000);
-  await deployment.refresh();
+  await look();
   await Bun.sleep(0);
   expect([read, deployment.diff.data()?.checksum]).toEqual([2, 'b']);
 });
 
-test('changes that could not be read are read again once the server answers', async () => {
-  let away = true;
-  const { deployment, pass } = deploymentOver((path) => {
-    if (away) throw new TypeError('no connection');
-    if (path.endsWith('/deploy/status')) return Response.json(state(1, 1));
-    return Response.json({ from_version: 1, changes: [] });
-  });
-  await deployment.show();
-  expect([deployment.status.problem()?.code, deployment.diff.problem()?.code]).toEqual(['offline', 'offline']);
-  away = false;
-  pass(2_000);
-  await deployment.refresh();
-  expect([deployment.status.problem(), deployment.diff.problem(), deployment.diff.data()?.from_version]).toEqual([
-    undefined,
-    undefined,
-    1,
-  ]);
-});
-
 test('a deploy shows its receipt and reads again what is live and what waits', async () => {
   let live = state(1, 1);
-  const { deployment, asked, pass } = deploymentOver((path) => {
+  const { deployment, look, asked, pass } = deploymentOver((path) => {
     if (path.endsWith('/deploy/status')) return Response.json(live);
     if (path.endsWith('/deploy/diff')) return Response.json({ from_version: live.snapshot_version, changes: [] });
     live = state(2, 0);
@@ -87,7 +74,7 @@ test('a deploy shows its receipt and reads again what is live and what waits', a
   });
   await deployment.show();
   pass(2_000);
-  await deployment.refresh();
+  await look();
   // The state alone: nothing is compared again while nothing changed.
   expect(asked.splice(0)).toEqual(['/status', '/diff', '/status']);
   const running = deployment.run();
@@ -106,7 +93,7 @@ test('a deploy shows its receipt and reads again what is live and what waits', a
   // Somebody else changed something.
   live = state(2, 3);
   pass(2_000);
-  await deployment.refresh();
+  await look();
   await deployment.diff.reload();
   expect(asked.filter((path) => path === '/diff')).toEqual(['/diff']);
 });
@@ -114,7 +101,7 @@ test('a deploy shows its receipt and reads again what is live and what waits', a
 test('a deploy whose answer was lost is no fault once its version is live, whoever reads this first', async () => {
   let live = state(1, 1);
   let away = false;
-  const { deployment, pass } = deploymentOver((path) => {
+  const { deployment, look, pass } = deploymentOver((path) => {
     if (away) throw new TypeError('no connection');
     if (path.endsWith('/deploy/status')) return Response.json(live);
     if (path.endsWith('/deploy/diff')) return Response.json({ from_version: live.snapshot_version, changes: [] });
@@ -127,12 +114,11 @@ test('a deploy whose answer was lost is no fault once its version is live, whoev
   await deployment.run();
   expect([deployment.problem()?.code, deployment.status.problem()?.code]).toEqual(['offline', 'offline']);
   pass(2_000);
-  await deployment.refresh();
+  await look();
   expect(deployment.problem()?.code).toBe('offline');
   away = false;
   pass(2_000);
-  await deployment.status.reload();
-  await deployment.refresh();
+  await look();
   await deployment.diff.reload();
   expect([deployment.problem(), deployment.diff.data()?.from_version]).toEqual([undefined, 2]);
 });

@@ -282,11 +282,11 @@ test('questions are asked one after the other', async () => {
   const first = dialogs.confirm({ title: 'one', action: 'Yes' });
   const second = dialogs.confirm({ title: 'two', action: 'Yes' });
   const answer = (agreed: boolean) => {
-    const asked = dialogs.asked();
+    const asked = dialogs.question();
     if (asked?.kind === 'confirm') asked.answer(agreed);
     return asked?.kind === 'confirm' ? asked.request.title : undefined;
   };
-  expect([answer(true), await first, answer(false), await second, dialogs.asked()]).toEqual([
+  expect([answer(true), await first, answer(false), await second, dialogs.question()]).toEqual([
     'one',
     true,
     'two',

@@ -18,10 +18,10 @@ import {
   isLonePoint,
 } from '#ui/src/kernel/metrics.ts';
 import { behindHref, type Insight } from '#ui/src/features/insights/words.ts';
-import { shownAt } from '#ui/src/pages/flow/live/traffic.ts';
+import { shownAt } from '#ui/src/pages/flow/traffic.ts';
 import { barOf, spanOf } from '#ui/src/pages/logs/session-bars.ts';
 import { groupQueues, keepOrder } from '#ui/src/pages/queue/groups.ts';
-import { keepSamples, type QueueMetrics, queueState } from '#ui/src/pages/queue/metrics-queue.ts';
+import { keepSamples, type QueueMetrics, queueState } from '#ui/src/features/queue/metrics-queue.ts';
 
 const usage = (more: Partial<Stats['tools'][string]> = {}) => ({
   id: null,
@@ -53,8 +53,8 @@ test('a link to calls keeps what the log can show, and the longest period is all
   expect([callsFilter({ person: 'ada' }), callsFilter({ client: 'cursor', token: 'svc' })]).toEqual([undefined, undefined]);
   const insight = { logs: { name: 'list_orders' }, rule: 'slow-tool' } as unknown as Insight;
   expect(['24h', '30d'].map((period) => behindHref(insight, period as '24h' | '30d'))).toEqual([
-    '/logs?view=requests&name=list_orders&range=24h',
-    '/logs?view=requests&name=list_orders&range=all',
+    '/logs?name=list_orders&range=24h',
+    '/logs?name=list_orders&range=all',
   ]);
 });
 
@@ -131,7 +131,7 @@ test('a table for spreadsheets quotes what needs it and runs nothing', () => {
 
 test('a figure leads to the calls behind it', () => {
   expect(callsHref({ kind: 'tool', name: 'a b', outcome: 'failed', range: '1h' })).toBe(
-    '/logs?view=requests&kind=tool&name=a+b&outcome=failed&range=1h',
+    '/logs?kind=tool&name=a+b&outcome=failed&range=1h',
   );
   expect([metricsHref('24h'), metricsHref('1h', 'tool:a')]).toEqual(['/metrics?', '/metrics?period=1h&of=tool%3Aa']);
 });

@@ -1,11 +1,8 @@
 import { expect, test } from 'bun:test';
-import type { OperationName, Output } from '#core/contract/index.ts';
-import type { Call } from '#ui/src/api.ts';
-import { createCache } from '#ui/src/kernel/data/cache.ts';
 import type { StreamSocket } from '#ui/src/kernel/data/live-stream.ts';
 import { createPulse } from '#ui/src/kernel/data/pulse.ts';
 
-/** A pulse whose line and clock the test has. */
+/** A pulse whose connection and clock the test controls. */
 function pulseAt() {
   let at = 1_000;
   let line = new EventTarget();
@@ -38,69 +35,62 @@ function pulseAt() {
   };
 }
 
-test('an answer is old once its noun was announced, after a minute, and while no line is open', () => {
+test('an announced change outdates what is derived from it; without a connection everything outdates', () => {
   const { pulse, pass, now, open, hear, close, setOnline } = pulseAt();
   pulse.line.open();
-  const isOld = (noun: string, since: number) => pulse.isOld([noun], since);
-  expect(isOld('tools', now())).toBe(true);
+  const { isOld } = pulse;
+  expect([isOld('tools.list', now()), isOld('tools.list', now() - 15_001)]).toEqual([false, true]);
+  pass(2_000);
   open();
-  const before = now();
-  const asked = pass(10);
+  const before = now() - 1_001;
+  const read = pass(10);
   pass(10);
-  expect([isOld('tools', before), isOld('tools', asked)]).toEqual([true, false]);
+  expect([isOld('tools.list', before), isOld('tools.list', read)]).toEqual([true, false]);
   hear('connections.update', 'preview.tool', 'connections.test');
-  expect(['tools', 'connections', 'deploy', 'people'].map((noun) => isOld(noun, asked))).toEqual([true, true, true, false]);
-  expect(isOld('tools', pass(1))).toBe(false);
+  const names = ['tools.list', 'connections.list', 'deploy.status', 'people.list', 'connections.types'] as const;
+  expect(names.map((name) => isOld(name, read))).toEqual([true, true, true, false, false]);
+  expect(isOld('tools.list', pass(1))).toBe(false);
   hear('calls');
-  expect(['logs', 'metrics', 'notices'].map((noun) => isOld(noun, asked))).toEqual([true, true, false]);
-  // A rollback may have changed anything.
+  expect((['logs.list', 'metrics.stats', 'logs.get', 'notices.list'] as const).map((name) => isOld(name, read))).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ]);
+  // A rollback can change any record.
   hear('history.rollback');
-  expect([isOld('people', now()), isOld('people', pass(1))]).toEqual([true, false]);
-  expect(isOld('people', now() - 60_001)).toBe(true);
+  expect([isOld('people.list', now()), isOld('people.list', pass(1))]).toEqual([true, false]);
+  expect(isOld('people.list', now() - 900)).toBe(true);
   setOnline(false);
-  expect(isOld('people', now())).toBe(true);
+  expect(isOld('people.list', now() - 15_001)).toBe(true);
   setOnline(true);
-  expect(isOld('people', now())).toBe(false);
+  expect(isOld('people.list', now())).toBe(false);
   close(1_006);
-  expect(isOld('people', now())).toBe(true);
+  expect([isOld('people.list', now()), isOld('people.list', now() - 15_001)]).toEqual([false, true]);
 });
 
-test('a session that ended is asked for, and what was missed while the line was broken is read again', () => {
-  const { pulse, pass, open, close, ended, now } = pulseAt();
+test('a session that ended is reported, and changes that a broken connection missed outdate every answer', () => {
+  const { pulse, pass, open, close, ended } = pulseAt();
   pulse.line.open();
   open();
-  const asked = pass(10);
-  expect(pulse.isOld(['tools'], asked)).toBe(false);
-  pass(10);
+  const read = pass(10);
+  expect(pulse.isOld('tools.list', read)).toBe(false);
+  pass(2_000);
   open();
-  expect([pulse.isOld(['tools'], asked), pulse.isOld(['tools'], pass(1))]).toEqual([true, false]);
+  expect([pulse.isOld('tools.list', read), pulse.isOld('tools.list', pass(1))]).toEqual([true, false]);
   close(4_401);
-  expect([ended(), pulse.isOld(['tools'], now())]).toEqual([1, true]);
+  expect(ended()).toBe(1);
 });
 
-test('a query at rest asks nothing until what it read is announced', async () => {
-  const { pulse, pass, now, open, hear } = pulseAt();
+test('the notification of a change from this page outdates nothing, the next one does', () => {
+  const { pulse, pass, open, hear } = pulseAt();
   pulse.line.open();
   open();
+  const read = pass(10);
   pass(10);
-  let asked = 0;
-  const call = ((_name: OperationName) => {
-    asked += 1;
-    return Promise.resolve({ items: [], total: 0 } as unknown as Output<'tools.list'>);
-  }) as unknown as Call;
-  const query = createCache(call, now).query((read) => read('tools.list', {}));
-  const tick = async () => {
-    pass(2_000);
-    if (query.isOld(pulse.isOld)) await query.reload();
-  };
-  await query.show();
-  for (let n = 0; n < 10; n++) await tick();
-  expect(asked).toBe(1);
-  hear('tools.create', 'notices');
-  for (let n = 0; n < 5; n++) await tick();
-  expect(asked).toBe(2);
-  for (let n = 0; n < 60; n++) await tick();
-  // Once a minute all the same.
-  expect(asked).toBe(4);
-  query.close();
+  pulse.expect('tools.update');
+  hear('tools.update');
+  expect(pulse.isOld('tools.list', read)).toBe(false);
+  hear('tools.update');
+  expect(pulse.isOld('tools.list', read)).toBe(true);
 });

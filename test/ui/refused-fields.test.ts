@@ -6,7 +6,7 @@ import { ServerConfigPatch } from '#core/contract/settings/config.ts';
 import { createForm, inLabels } from '#ui/src/kernel/form/form.ts';
 import { NEW, ProviderFields, rolesOf } from '#ui/src/pages/settings/providers/provider-draft.ts';
 import { claimsOf, claimTags } from '#ui/src/pages/settings/required-claims.ts';
-import { outcomeOf } from '#ui/src/pages/settings/webhooks/words.ts';
+import { outcomeOf } from '#ui/src/pages/settings/webhooks/outcome.ts';
 import { namesOf, pickFaults, picksOf, unknownFault } from '#ui/src/pages/toolsets/picks.ts';
 
 const ISSUER = { issuer: 'https://login.example.com', audience: 'https://mcp.example.com/mcp' };
@@ -66,7 +66,7 @@ test('two lines with one group keep a provider from being saved; a line without 
   expect([it.validate(), rolesOf(it.snapshot().role_by_group)]).toEqual([true, { sales: 'viewer' }]);
 });
 
-test('a name that nothing has keeps a toolset from being saved, and stays in sight', () => {
+test('a connection that does not exist keeps a toolset from being saved, and stays in sight', () => {
   const id = '01890a5d-ac96-774b-bcce-b302099a8057';
   const from = [{ id, name: 'orders' }];
   const it = createForm({
@@ -76,11 +76,11 @@ test('a name that nothing has keeps a toolset from being saved, and stays in sig
     submit: async () => undefined,
   });
   const picks = picksOf(['orders', 'order_delete'], from);
-  it.set('exclude.tool_ids', picks);
-  expect([it.validate(), it.error('exclude.tool_ids')]).toEqual([false, unknownFault(picks)]);
+  it.set('exclude.connection_ids', picks);
+  expect([it.validate(), it.error('exclude.connection_ids')]).toEqual([false, unknownFault(picks)]);
   expect(namesOf(picks, from)).toEqual(['orders', 'order_delete']);
-  it.set('exclude.tool_ids', picksOf(['orders'], from));
-  expect([it.validate(), it.snapshot().exclude.tool_ids]).toEqual([true, [id]]);
+  it.set('exclude.connection_ids', picksOf(['orders'], from));
+  expect([it.validate(), it.snapshot().exclude.connection_ids]).toEqual([true, [id]]);
   // Deleted since: not shown, and no fault of the person.
   expect([namesOf([id], []), unknownFault([id])]).toEqual([[], undefined]);
 });

@@ -88,8 +88,8 @@ test('connections deleted together are one message, whose Undo brings all of the
     const [dialogs, toasts] = [createDialogs(), silent()];
     const undone = Promise.withResolvers<void>();
     const removed = createDelete({ call, dialogs, toasts })(connections, undone.resolve);
-    while (dialogs.asked() === undefined) await Bun.sleep(1);
-    const asked = dialogs.asked();
+    while (dialogs.question() === undefined) await Bun.sleep(1);
+    const asked = dialogs.question();
     if (asked?.kind === 'confirm') asked.answer(true);
     expect(await removed).toBe(true);
     expect(await call('connections.list', {})).toMatchObject({ total: 0 });

@@ -5,7 +5,7 @@ import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.j
 import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Browser } from 'playwright-core';
 import { toViewPage } from '#mcp-host/registry/view-page.ts';
-import { changedLists } from '#mcp-host/registry/changes.ts';
+import { changesBetween } from '#mcp-host/registry/changes.ts';
 import { loadRegistry } from '#mcp-host/registry/load-registry.ts';
 import type { FrozenTool } from '#snapshots/format/format.ts';
 import { toBlobs } from '#snapshots/format/tree.ts';
@@ -153,9 +153,9 @@ test('a client is told when a tool gets, changes or loses its view', async () =>
     return loadRegistry({ ...rest, leaves: blobs, textOf: (hash) => texts.get(hash) }, null, NOW, PAGE.uri);
   };
   const [inferred, bars, none] = [await of(), await of({ kind: 'bar' }), await of({ kind: 'none' })];
-  expect(changedLists(inferred, none)).toEqual(['tools']);
-  expect(changedLists(none, bars)).toEqual(['tools']);
-  expect(changedLists(inferred, bars)).toEqual(['tools']);
+  expect(changesBetween(inferred, none).kinds).toEqual(['tools']);
+  expect(changesBetween(none, bars).kinds).toEqual(['tools']);
+  expect(changesBetween(inferred, bars).kinds).toEqual(['tools']);
 });
 
 describe('a client that declares nothing', () => {

@@ -1,6 +1,7 @@
 import { createClient, type CallOperation } from '#core/client/client.ts';
+import type { OperationName } from '#core/contract/index.ts';
 import { routes } from '#core/contract/routes.ts';
-import { affectedBy } from '#ui/src/kernel/data/affected.ts';
+import { changedBy, type Source } from '#ui/src/kernel/data/freshness.ts';
 import { isLost, LostAnswer, toProblem } from './kernel/problem.ts';
 
 export type { CallOperation as Call };
@@ -8,17 +9,17 @@ export type { CallOperation as Call };
 interface ApiOptions {
   readonly base_url?: string;
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
-  /** The session has ended: called for every refused call that is not part of signing in. */
+  /** Called when a request outside of signing in is refused because the session ended. */
   readonly onSessionEnd: () => void;
-  /** How long a read may take. */
+  /** Timeout of a read. */
   readonly read_ms?: number;
-  /** The role of the person does not allow it, whatever it was when the page was made. */
+  /** The person's role no longer allows the operation. */
   readonly onRoleRefused?: () => void;
-  /** Something was changed: what was read of these nouns is no longer true; undefined: nothing is. */
-  readonly onChanged?: (nouns: readonly string[] | undefined) => void;
+  /** Called after a change: answers that are derived from `source` are outdated. */
+  readonly onChanged?: (source: Source, name: OperationName) => void;
 }
 
-/** A read that takes longer is given up: nothing else would ever say that its answer does not come. */
+/** A read that takes longer is aborted; fetch has no timeout. */
 const READ_MS = 60_000;
 
 /** The REST API as typed calls in the session of this browser. */
@@ -28,7 +29,7 @@ export function createApi(options: ApiOptions): CallOperation {
     ...(options.fetch === undefined ? {} : { fetch: options.fetch }),
   };
   const call = createClient(client);
-  /** Keys of creations whose answers were lost, by what was sent: sent again, it is not made twice. */
+  /** Idempotency keys of creations whose answers were lost, by request. A retry reuses the key, so the server creates nothing twice. */
   const lost = new Map<string, string>();
 
   const create: CallOperation = async (name, input, signal, file, request_id) => {
@@ -49,14 +50,14 @@ export function createApi(options: ApiOptions): CallOperation {
 
   return async (name, input, signal, file, request_id) => {
     const { method, creates = false } = routes[name];
-    const nouns = affectedBy(name, method, input);
+    const source = changedBy(name, method, input);
     const send = method === 'GET' ? read : creates ? create : call;
     try {
       const answer = await send(name, input, signal, file, request_id);
-      if (nouns?.length !== 0) {
-        // What was made may be revoked by now, and is made anew.
+      if (source !== undefined) {
+        // Any change may have revoked the lost creation, so a retry creates a new one.
         lost.clear();
-        options.onChanged?.(nouns);
+        options.onChanged?.(source, name);
       }
       return answer;
     } catch (fault) {
@@ -64,9 +65,9 @@ export function createApi(options: ApiOptions): CallOperation {
       const { code } = problem;
       if (code === 'role_required') options.onRoleRefused?.();
       if (!name.startsWith('auth.') && name !== 'two_factor.login' && code === 'unauthenticated') options.onSessionEnd();
-      if (nouns?.length === 0 || !isLost(problem)) throw fault;
-      // It may have happened all the same: whoever shows it looks.
-      options.onChanged?.(nouns);
+      if (source === undefined || !isLost(problem)) throw fault;
+      // The change may have happened: what shows it reloads.
+      options.onChanged?.(source, name);
       throw code === 'offline' ? new LostAnswer() : fault;
     }
   };

@@ -19,10 +19,9 @@ import { LinkButton } from './components/link.tsx';
 import { RouteContext } from '#ui/src/components/shell/route-context.ts';
 import { titleCutText } from '#ui/src/components/shell/cut-text.ts';
 import { keepScroll } from '#ui/src/components/shell/scroll-keeper.ts';
-import { type NavGroup, Shell } from '#ui/src/components/shell/shell.tsx';
+import { Shell } from '#ui/src/components/shell/shell.tsx';
 import { ToastList } from '#ui/src/components/shell/toast-list.tsx';
-import { registerCommands } from '#ui/src/components/shell/app-commands.ts';
-import { NAV, NAV_GROUPS } from '#ui/src/components/shell/app-tables.ts';
+import { ACCOUNT, NAV, type NavPage } from '#ui/src/components/shell/app-tables.ts';
 import { useKernel } from './kernel/kernel.ts';
 import { matchPath } from '#ui/src/kernel/route/router.ts';
 import { isPassing, isUnloaded, toProblem } from './kernel/problem.ts';
@@ -30,48 +29,45 @@ import { redirect } from './kernel/session.ts';
 import { type Route, routes } from './routes.tsx';
 
 const AskedDialog = lazyPart(async () => (await import('./components/shell/asked-dialog.tsx')).AskedDialog);
+const COMMAND_PAGES: readonly NavPage[] = [...NAV.flatMap(({ pages }) => pages), ACCOUNT];
+const AppCommands = lazyPart(async () => (await import('./components/shell/app-commands.ts')).AppCommands);
 const SignInDialog = lazyPart(async () => (await import('./features/sign-in/sign-in-dialog.tsx')).SignInDialog);
 const CommandDialog = lazyPart(async () => (await import('./components/shell/command-dialog.tsx')).CommandDialog);
 const ShortcutsDialog = lazyPart(async () => (await import('./components/shell/shortcuts-dialog.tsx')).ShortcutsDialog);
 
 const hrefPath = (href: string): string => new URL(href, window.location.origin).pathname;
 const routeOf = (path: string): Route | undefined => routes.find((candidate) => matchPath(candidate.path, path) !== null);
-const prefetch = (href: string) => routeOf(hrefPath(href))?.preload();
-
-const pages = NAV.map(([path, group, icon, letter]) => ({ path, group, icon, letter, label: routeOf(path)?.title ?? path }));
-const nav: readonly NavGroup[] = NAV_GROUPS.map((name) => ({
-  name,
-  entries: pages.filter(({ group }) => group === name),
-}));
 
 export function App() {
   const { session, router, commands, dialogs } = useKernel();
   const [finding, setFinding] = createSignal(false);
   const [shortcuts, setShortcuts] = createSignal(false);
-  const route = createMemo(() => routeOf(router.path()));
   const isOpen = ({ audience, least }: Route): boolean => {
     const role = session.role();
     return audience !== 'member' || (role !== undefined && holds(role, least));
   };
+  /** Several pages can share an address: the first one that the person's role may open. */
+  const routeFor = (path: string): Route | undefined => {
+    const first = routeOf(path);
+    return routes.find((candidate) => candidate.path === first?.path && isOpen(candidate)) ?? first;
+  };
+  const route = createMemo(() => routeFor(router.path()));
+  const prefetch = (href: string) => routeFor(hrefPath(href))?.preload();
   const mayOpen = (href: string): boolean => {
-    const to = routeOf(hrefPath(href));
+    const to = routeFor(hrefPath(href));
     return to === undefined || isOpen(to);
   };
-  const own_nav = createMemo(() =>
-    nav
-      .map(({ name, entries }) => ({ name, entries: entries.filter(({ path }) => mayOpen(path)) }))
-      .filter(({ entries }) => entries.length > 0),
+  const isShown = ({ href, needs }: NavPage): boolean => mayOpen(href) && (needs === undefined || session.may(needs));
+  const nav = createMemo(() =>
+    NAV.map((entry) => ({ ...entry, pages: entry.pages.filter(isShown) })).filter(({ pages }) => pages.length > 0),
   );
   const params = createMemo(() => matchPath(route()?.path ?? '', router.path()) ?? {});
-  /** Who only calls tools has an account here and nothing else. */
-  const home = () => (session.role() === 'caller' && router.path() === '/' ? '/account' : undefined);
-  const elsewhere = createMemo(
-    () =>
-      redirect(session.state(), route()?.audience ?? 'member', {
-        path: router.path(),
-        search: window.location.search,
-        origin: window.location.origin,
-      }) ?? home(),
+  const elsewhere = createMemo(() =>
+    redirect(session.state(), route()?.audience ?? 'member', {
+      path: router.path(),
+      search: window.location.search,
+      origin: window.location.origin,
+    }),
   );
   const settled = () => session.state() !== 'loading' && session.state() !== 'unreachable' && elsewhere() === undefined;
 
@@ -84,20 +80,15 @@ export function App() {
   });
   keepScroll();
   onCleanup(titleCutText(document));
-  registerCommands(pages, {
-    find: () => setFinding(true),
-    shortcuts: () => setShortcuts(true),
-    mayOpen,
-  });
 
   const press = (event: KeyboardEvent) => {
     if (event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey) {
       event.preventDefault();
-      // What is found would drop what was typed into a dialog.
+      // Opening a result would drop what was typed into the dialog.
       if (document.querySelector('.overlay-place') === null) setFinding(true);
       return;
     }
-    // While the palette is on its way, keys are meant for it.
+    // While the palette is loading, keys are meant for it.
     if (!finding()) commands.press(event);
     else if (event.key === 'Escape' && document.querySelector('.overlay-place') === null) setFinding(false);
   };
@@ -106,12 +97,12 @@ export function App() {
     onCleanup(() => window.removeEventListener('keydown', press));
   });
 
-  /** A page is made anew for every path: what it read of `params` stays true. */
+  /** Each path creates a new page, so values read from `params` stay valid. */
   const place = createMemo(() => (settled() && route() !== undefined ? router.path() : undefined));
   const page = (path: string) => (
     <ErrorBoundary fallback={(fault: unknown) => <Broken fault={fault} />}>
       <Suspense fallback={<div class="page-waiting" aria-busy="true" />}>
-        <Dynamic component={routeOf(path)?.page} />
+        <Dynamic component={routeFor(path)?.page} />
       </Suspense>
     </ErrorBoundary>
   );
@@ -123,7 +114,7 @@ export function App() {
           <Unreachable />
         </Match>
         <Match when={settled() && (route()?.audience ?? 'member') === 'member'}>
-          <Shell nav={own_nav()}>
+          <Shell nav={nav()}>
             <Show when={place()} keyed fallback={<NotFound />}>
               {(path) => (
                 <Show when={mayOpen(path)} fallback={<NotAllowed least={routeOf(path)?.least ?? 'admin'} />}>
@@ -139,6 +130,7 @@ export function App() {
           </Show>
         </Match>
       </Switch>
+      <AppCommands pages={COMMAND_PAGES} find={() => setFinding(true)} shortcuts={() => setShortcuts(true)} mayOpen={mayOpen} />
       <Show when={finding()}>
         <CommandDialog onClose={() => setFinding(false)} />
       </Show>
@@ -148,7 +140,7 @@ export function App() {
       <Show when={session.state() === 'expired'}>
         <SignInDialog />
       </Show>
-      <Show when={dialogs.asked() !== undefined}>
+      <Show when={dialogs.question() !== undefined}>
         <AskedDialog />
       </Show>
       <ToastList />
@@ -160,13 +152,13 @@ function NotFound() {
   return (
     <div class="page-middle">
       <h1>Page not found</h1>
-      <p>Check the address, or start from the overview.</p>
-      <LinkButton href="/">Go to the overview</LinkButton>
+      <p>Check the address, or start from Home.</p>
+      <LinkButton href="/">Go to Home</LinkButton>
     </div>
   );
 }
 
-/** The role of the person does not reach this page. */
+/** The person's role may not open this page. */
 function NotAllowed(props: { least: Role }) {
   const { session } = useKernel();
   const yours = () => ROLE_CHOICES[session.role() ?? 'caller'].label;
@@ -174,16 +166,14 @@ function NotAllowed(props: { least: Role }) {
     <div class="page-middle">
       <h1>You don’t have access to this page</h1>
       <p>{`It requires the role ${ROLE_CHOICES[props.least].label}. Your role is ${yours()}. Ask an administrator if you need access.`}</p>
-      <Show when={session.role() !== 'caller'} fallback={<LinkButton href="/account">Go to your account</LinkButton>}>
-        <LinkButton href="/">Go to the overview</LinkButton>
-      </Show>
+      <LinkButton href="/">Go to Home</LinkButton>
     </div>
   );
 }
 
 const RETRY_MS = 3_000;
 
-/** Where the server is away, a reload as soon as it answers brings the page; else a newer build has replaced its code. */
+/** If the server is unreachable, the page reloads as soon as it answers; otherwise a newer build has replaced the page's code. */
 function Broken(props: { fault: unknown }) {
   const { call } = useKernel();
   const [away, setAway] = createSignal(false);

@@ -47,7 +47,7 @@ const admin = by('member', 'admin');
 
 export const routes: readonly Route[] = [
   // Build
-  viewer('/connections', 'Connections', () => import('./pages/connections/connections.tsx'), 'Connections'),
+  viewer('/connections', 'Databases', () => import('./pages/connections/connections.tsx'), 'Connections'),
   editor('/connections/new', 'Connect a database', () => import('./pages/connections/new-connection.tsx'), 'NewConnection'),
   viewer('/connections/:id', 'Connection', () => import('./pages/connections/connection.tsx'), 'ConnectionPage'),
   viewer('/tools', 'Tools', () => import('./pages/tools/tools.tsx'), 'Tools'),
@@ -63,9 +63,11 @@ export const routes: readonly Route[] = [
   editor('/toolsets/new', 'New toolset', () => import('./pages/toolsets/new-toolset.tsx'), 'NewToolset'),
   viewer('/toolsets/:id', 'Toolset', () => import('./pages/toolsets/toolset-page.tsx'), 'ToolsetPage'),
   viewer('/tests', 'Tests', () => import('./pages/tests/tests.tsx'), 'Tests'),
-  viewer('/flow', 'Flow', () => import('./pages/flow/flow.tsx'), 'Flow'),
+  viewer('/flow', 'Live flow', () => import('./pages/flow/flow.tsx'), 'Flow'),
   // Run
-  viewer('/', 'Overview', () => import('./pages/overview/overview.tsx'), 'Overview'),
+  viewer('/', 'Home', () => import('./pages/home/home.tsx'), 'Home'),
+  // For whom the one before is not open.
+  by('member', 'caller')('/', 'Home', () => import('./pages/caller-home/caller-home.tsx'), 'CallerHome'),
   viewer('/deploy', 'Deploy', () => import('./pages/deploy/deploy.tsx'), 'Deploy'),
   viewer('/proposals', 'Proposals', () => import('./pages/proposals/proposals.tsx'), 'Proposals'),
   viewer('/proposals/:id', 'Proposal', () => import('./pages/proposals/proposal-page.tsx'), 'ProposalPage'),
@@ -74,15 +76,16 @@ export const routes: readonly Route[] = [
   viewer('/metrics', 'Metrics', () => import('./pages/metrics/metrics.tsx'), 'Metrics'),
   viewer('/insights', 'Insights', () => import('./pages/insights/insights.tsx'), 'Insights'),
   viewer('/logs', 'Logs', () => import('./pages/logs/logs.tsx'), 'Logs'),
-  viewer('/queue', 'Queue', () => import('./pages/queue/queue.tsx'), 'Queue'),
+  viewer('/queue', 'Queues', () => import('./pages/queue/queue.tsx'), 'Queue'),
   viewer('/history', 'History', () => import('./pages/history/history.tsx'), 'History'),
   // Access
-  admin('/access', 'MCP access', () => import('./pages/access/access.tsx'), 'Access'),
+  admin('/access', 'Connect', () => import('./pages/access/access.tsx'), 'Access'),
   admin('/people', 'People', () => import('./pages/people/people.tsx'), 'People'),
-  admin('/agents', 'Agent access', () => import('./pages/agents/agents.tsx'), 'Agents'),
-  admin('/sign-in', 'Sign-in', () => import('./pages/sign-ins/sign-ins.tsx'), 'SignIns'),
+  admin('/agents', 'Agents', () => import('./pages/agents/agents.tsx'), 'Agents'),
+  admin('/sign-in', 'Sign-ins', () => import('./pages/sign-ins/sign-ins.tsx'), 'SignIns'),
   // System
   editor('/transfer', 'Import and export', () => import('./pages/transfer/transfer.tsx'), 'Transfer'),
+  viewer('/settings/api', 'API', () => import('./pages/settings/api.tsx'), 'Api'),
   admin('/settings', 'Settings', () => import('./pages/settings/settings.tsx'), 'Settings'),
   admin('/settings/:part', 'Settings', () => import('./pages/settings/settings.tsx'), 'Settings'),
   by('member', 'caller')('/account', 'Account', () => import('./pages/account/account.tsx'), 'Account'),

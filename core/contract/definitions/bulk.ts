@@ -10,9 +10,9 @@ const Change = v.strictObject({
   tags: v.pipe(v.optional(Tags), v.description('Connections have none')),
 });
 
-/** What is done to several definitions of one kind at once. */
+/** Changes several definitions of one kind in one request. */
 export const bulk = {
-  'definitions.update': operation('PATCH /definitions', 'admin', {
+  'definitions.update': operation('PATCH /definitions', 'session', {
     role: 'editor',
     input: v.strictObject({
       kind: v.picklist([...TaggedKind.options, 'connection']),

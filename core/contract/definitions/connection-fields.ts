@@ -4,7 +4,7 @@ import { field } from '../marks.ts';
 
 const pem = v.nullable(textBetween(1, 65_536));
 
-/** How much one connection does at once, and for how long. */
+/** Concurrency limits and timeouts of a connection. */
 export const connectionLimits = {
   pool_size: field(integerBetween(1, 100), {
     label: 'Pool size',
@@ -17,6 +17,7 @@ export const connectionLimits = {
     label: 'Concurrency',
     unit: 'calls',
     help: 'Most calls that run at once. Defaults to the pool size.',
+    choices: { null: { label: 'Pool size' } },
     open: true,
     default: null,
   }),
@@ -57,7 +58,7 @@ export const connectionLimits = {
   }),
 };
 
-/** Certificates of TLS. */
+/** TLS certificates. */
 export const connectionCertificates = {
   ssl_ca: field(pem, {
     label: 'Certificate authority',

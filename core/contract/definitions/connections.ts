@@ -3,37 +3,38 @@ import { connectionSession } from './session-values.ts';
 import { connectionCertificates, connectionLimits } from './connection-fields.ts';
 import { changesOf, entityOperations } from '../entity-operations.ts';
 import { byId, Empty, Id, integerBetween, listOf, shownText, stored, textBetween, Unchanged, Warnings } from '../fields.ts';
-import { field } from '../marks.ts';
+import { field, valuesOf } from '../marks.ts';
 import { operation } from '../operation.ts';
 
-export const DbType = v.picklist([
-  'postgresql',
-  'mysql',
-  'mariadb',
-  'sqlite',
-  'libsql',
-  'duckdb',
-  'clickhouse',
-  'cockroachdb',
-  'greenplum',
-  'supabase',
-  'timescaledb',
-  'redshift',
-]);
+export const DB_TYPE_CHOICES = {
+  postgresql: { label: 'PostgreSQL' },
+  mysql: { label: 'MySQL' },
+  mariadb: { label: 'MariaDB' },
+  sqlite: { label: 'SQLite' },
+  libsql: { label: 'libSQL (remote)' },
+  duckdb: { label: 'Folder of files, DuckDB' },
+  clickhouse: { label: 'ClickHouse' },
+  cockroachdb: { label: 'CockroachDB' },
+  greenplum: { label: 'Greenplum' },
+  supabase: { label: 'Supabase' },
+  timescaledb: { label: 'TimescaleDB' },
+  redshift: { label: 'Amazon Redshift' },
+} as const;
+export const DbType = v.picklist(valuesOf(DB_TYPE_CHOICES));
 export type DbType = v.InferOutput<typeof DbType>;
 
 export const SslMode = v.picklist(['disable', 'require', 'verify-ca', 'verify-full']);
 export type SslMode = v.InferOutput<typeof SslMode>;
 
 /**
- * What reading a sensitive entry of `extra_params` gives; sent back it means "unchanged". Sensitive is what by its name is, or may
- * hold, a password, key, certificate, token or address with one (`dsn`, `url`).
+ * Replaces sensitive entries of `extra_params` in responses; in requests it means "unchanged". An entry is sensitive if its name
+ * suggests a password, key, certificate, token or an address with one (`dsn`, `url`).
  */
 export const MASK = '********';
 
 const draft = {
   name: field(shownText(255), { label: 'Name', help: 'Tools and logs refer to the connection by this name.', open: true }),
-  db_type: field(DbType, { label: 'Type', open: true, address: true }),
+  db_type: field(DbType, { label: 'Type', choices: DB_TYPE_CHOICES, open: true, address: true }),
   host: field(v.nullable(textBetween(1, 255)), {
     label: 'Host',
     control: 'mono',
@@ -76,7 +77,7 @@ const draft = {
     open: true,
     default: true,
   }),
-  /** A token may turn it on; `core/context/token-limits.ts` keeps it from turning it off. */
+  /** Tokens can turn it on, but `core/context/token-limits.ts` refuses to turn it off. */
   read_only: field(v.boolean(), {
     label: 'Read-only',
     help: 'Tools that write are rejected, whatever their SQL says. The database session enforces it.',
@@ -120,7 +121,7 @@ export const TestResult = v.object({
   ),
   server_version: v.optional(v.string()),
   db_type: v.optional(v.pipe(DbType, v.description('What the server is, where the connection says something else'))),
-  /** Limits that the administrator of the database has set; the smaller one of theirs and ours holds. */
+  /** Limits set by the database's administrator. The lower of these and the connection's limits applies. */
   limits: v.optional(
     v.array(v.object({ name: v.string(), value: v.string(), source: v.picklist(['server', 'database', 'account']) })),
   ),
@@ -167,7 +168,7 @@ const {
   owns: 'tools, resources and prompts',
 });
 
-// Where two paths fit an address, the first one has it.
+// If two paths match a URL, the first one is used.
 export const connections = {
   'connections.types': operation('GET /connections/types', 'read', {
     input: Empty,

@@ -4,7 +4,7 @@ import { operation } from '../operation.ts';
 import { Parameters, ValueSource } from './parameters.ts';
 import { PretendedCaller } from './pretended-caller.ts';
 
-/** One step of a plan. */
+/** One step of a query plan. */
 export const PlanStep = v.object({
   depth: v.pipe(v.number(), v.description('0: the last step; a step takes its rows from the deeper ones below it')),
   operation: v.pipe(v.string(), v.description('In the words of the database')),
@@ -46,7 +46,7 @@ export const explain = {
         v.optional(v.record(v.string(), ValueSource), {}),
         v.description('Sources of parameters that the model does not send'),
       ),
-      caller: v.pipe(v.optional(PretendedCaller), v.description('Who calls. Absent: nobody. Not for tokens')),
+      caller: v.pipe(v.optional(PretendedCaller), v.description('The caller. Absent: no caller. Not for tokens')),
       definitions: v.pipe(v.optional(Parameters), v.description('Declared parameters; without them, types are guessed')),
     }),
     output: Plan,

@@ -2,15 +2,27 @@ import * as v from 'valibot';
 import { byId, Id, listOf, textBetween, Timestamp } from '../fields.ts';
 import { operation } from '../operation.ts';
 import { Connection } from './connections.ts';
+import { Thousands } from './file-settings.ts';
 
 const FileName = textBetween(1, 255);
 
-/** A file of a connection's folder, and what became of it. */
+/** A suggestion for reading a column differently. */
+export const ColumnOffer = v.object({
+  column: v.string(),
+  kind: v.picklist(['numbers', 'empty']),
+  thousands: v.pipe(
+    v.array(Thousands),
+    v.description('Thousands separators that fit all values; two when the values are ambiguous'),
+  ),
+});
+export type ColumnOffer = v.InferOutput<typeof ColumnOffer>;
+
+/** A file in a connection's folder, with the result of reading it. */
 export const ConnectionFile = v.object({
   name: v.string(),
   bytes: v.number(),
   changed_at: Timestamp,
-  /** Its entry in the `files` setting of the connection: its name, or the pattern that it belongs to. */
+  /** The key of its entry in the connection's `files` setting: its name, or a pattern that matches it. */
   key: v.string(),
   tables: v.array(
     v.object({
@@ -27,6 +39,10 @@ export const ConnectionFile = v.object({
     v.description('The first of them'),
   ),
   notes: v.array(v.string()),
+  offers: v.pipe(
+    v.array(ColumnOffer),
+    v.description('Text columns that contain numbers with thousands separators, and columns without values'),
+  ),
   error: v.pipe(
     v.nullable(v.object({ message: v.string(), line: v.nullable(v.number()) })),
     v.description('Why the file could not be read; its tables are those of the last time that it could'),

@@ -5,7 +5,7 @@ import { type Choice, field } from '../marks.ts';
 export const MaskKind = v.picklist(['remove', 'null', 'text', 'hash', 'last4', 'email', 'year']);
 export type MaskKind = v.InferOutput<typeof MaskKind>;
 
-/** What each mask makes of a value. */
+/** Labels of the masks. */
 export const MASK_CHOICES: Readonly<Record<MaskKind, Choice>> = {
   remove: { label: 'Remove the column' },
   null: { label: 'Empty', help: 'Every value is null' },
@@ -16,16 +16,15 @@ export const MASK_CHOICES: Readonly<Record<MaskKind, Choice>> = {
   year: { label: 'Year of a date', help: '1984' },
 };
 
-/** A column of a result that callers see only in part (contract section 16). */
+/** A masked column of a result. */
 export const Mask = v.strictObject({
   column: textBetween(1, 255),
   mask: MaskKind,
-  /** Callers in one of these groups see the values. */
+  /** Callers in any of these groups see the unmasked values. */
   unless_groups: v.optional(v.pipe(v.array(textBetween(1, 255)), v.maxLength(100)), []),
 });
 export type Mask = v.InferOutput<typeof Mask>;
 
-/** Contract section 22. */
 export const MOST_MASKS = 50;
 const isFirst = (masks: readonly Mask[], column: string, n: number): boolean =>
   masks.findIndex((other) => other.column.toLowerCase() === column.toLowerCase()) === n;

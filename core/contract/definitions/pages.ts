@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { integerBetween, textBetween } from '../fields.ts';
-import { field } from '../marks.ts';
+import { field, labelOf } from '../marks.ts';
 
 /** A column of the result that orders its pages. */
 export const PageBy = v.strictObject({
@@ -11,11 +11,17 @@ export type PageBy = v.InferOutput<typeof PageBy>;
 
 const MOST_COLUMNS = 4;
 
-/** How the text beside structured content is written. */
+/** Format of the text beside structured content. */
 export const TextFormat = v.picklist(['json', 'markdown', 'csv', 'tsv']);
 export type TextFormat = v.InferOutput<typeof TextFormat>;
+const TEXT_CHOICES = {
+  json: { label: 'JSON', help: 'The structured result itself' },
+  markdown: { label: 'Markdown', help: 'A table' },
+  csv: { label: 'CSV', help: 'With a header line' },
+  tsv: { label: 'TSV', help: 'Tab-separated columns with a header line' },
+};
 
-/** How much of a result a call returns, and in which form. */
+/** Size and format of a call's result. */
 export const resultShape = {
   page_by: field(
     v.pipe(
@@ -25,10 +31,12 @@ export const resultShape = {
     ),
     {
       label: 'Page by',
-      help: 'Columns that together tell the rows apart. A cut result then says how to get the rest.',
+      help: 'Columns that together identify a row. A result that is cut off then says how to read on.',
       open: true,
       breaking: (now) =>
-        Array.isArray(now) && now.length === 0 ? 'This tool has no pages any more: it no longer takes after.' : null,
+        Array.isArray(now) && now.length === 0
+          ? 'This tool no longer has pages, so it no longer accepts the argument after.'
+          : null,
       default: [],
     },
   ),
@@ -36,13 +44,8 @@ export const resultShape = {
     label: 'Text format',
     help: 'Of the text beside the structured result.',
     open: true,
-    choices: {
-      json: { label: 'JSON', help: 'The structured result itself' },
-      markdown: { label: 'Markdown', help: 'A table' },
-      csv: { label: 'CSV', help: 'With a header line' },
-      tsv: { label: 'TSV', help: 'Columns between tabs, with a header line' },
-    },
-    breaking: (now, old) => `The text of this tool's results is ${String(now)} instead of ${String(old)}.`,
+    choices: TEXT_CHOICES,
+    breaking: (now, old) => `The text of the result is ${labelOf(TEXT_CHOICES, now)} instead of ${labelOf(TEXT_CHOICES, old)}.`,
     default: 'json',
   }),
 };
@@ -51,6 +54,7 @@ export const maxTokens = field(v.nullable(integerBetween(100, 10_000_000)), {
   label: 'Token limit',
   unit: 'tokens',
   help: 'Of the rows, estimated. Defaults to no limit.',
+  choices: { null: { label: 'No limit' } },
   open: true,
   default: null,
 });

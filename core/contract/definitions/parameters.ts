@@ -1,12 +1,24 @@
 import * as v from 'valibot';
+import type { ScalarType as SqlType } from '#core/lib/sql/result.ts';
 import { integerBetween, textBetween } from '../fields.ts';
 
-export const ScalarType = v.picklist(['string', 'integer', 'number', 'boolean', 'date', 'datetime', 'uuid', 'json', 'bytes']);
+const SCALAR_TYPES = [
+  'string',
+  'integer',
+  'number',
+  'boolean',
+  'date',
+  'datetime',
+  'uuid',
+  'json',
+  'bytes',
+] as const satisfies readonly SqlType[];
+export const ScalarType = v.picklist(SCALAR_TYPES);
 export type ScalarType = v.InferOutput<typeof ScalarType>;
 export const ParameterType = v.picklist([...ScalarType.options, 'array']);
 export type ParameterType = v.InferOutput<typeof ParameterType>;
 
-/** What a value is taken from when the model does not send it (contract section 16). */
+/** Sources for values that the model does not send. */
 export const SOURCE_NAMES = [
   'caller.sub',
   'caller.name',
@@ -19,7 +31,7 @@ export const CALL_SOURCES = ['call.time', 'call.id'] as const;
 const SOURCE =
   /^(?:caller\.(?:sub|name|email|client_id|groups|token)|caller\.claims\.\S{1,200}|vars\.[A-Za-z_]\w{0,63}|call\.(?:time|id))$/;
 const SOURCES = `must be one of ${[...SOURCE_NAMES, ...CALL_SOURCES].join(', ')}, caller.claims.<name> or vars.<name>`;
-/** The pattern stays out of schemas: the sentence says more to those who read them. */
+/** Schemas omit the pattern, because the description is easier to read. */
 export const ValueSource = v.pipe(
   v.string(),
   v.maxLength(220),
@@ -28,7 +40,7 @@ export const ValueSource = v.pipe(
 
 const MOST_EXAMPLES = 10;
 
-/** A bound parameter of a statement (contract section 4). */
+/** A parameter of a statement; its value is bound. */
 export const Parameter = v.strictObject({
   name: v.pipe(
     v.string(),

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 
 const Word = v.optional(v.nullable(v.pipe(v.string(), v.maxLength(1_000))), null);
-/** Who a preview or a playground message calls as. Only signed-in people may say so: no token pretends to be somebody. */
+/** The caller that a preview or a playground message pretends to be. Only signed-in people can set it; tokens cannot. */
 export const PretendedCaller = v.strictObject({
   sub: Word,
   name: Word,

@@ -12,7 +12,7 @@ import { maxTokens, resultShape, TextFormat } from './pages.ts';
 import { Annotations, ReturnType } from './tools.ts';
 import { ToolsetNames } from './toolsets.ts';
 
-/** A result or a line of a list, with the words that the protocol has for its members. */
+/** A result or a list entry with the protocol's field names. */
 const Members = v.record(v.string(), v.unknown());
 
 export const Preview = v.object({
@@ -22,7 +22,7 @@ export const Preview = v.object({
   row_count: v.number(),
   execution_time: v.number(),
   truncated: v.boolean(),
-  /** What the text of a structured result costs a model in each `text_format`, estimated. */
+  /** Estimated tokens of a structured result's text, by `text_format`. */
   format_tokens: v.optional(v.record(TextFormat, v.number())),
   transformed_result: v.optional(v.unknown()),
   transform_error: v.optional(v.string()),
@@ -33,19 +33,19 @@ export const Preview = v.object({
 });
 export type Preview = v.InferOutput<typeof Preview>;
 
-/** Whom the playground calls as: lists and calls have the toolsets that this caller sees. */
+/** The caller of playground messages. Lists and calls use the toolsets that this caller sees. */
 export const PlaygroundCaller = v.strictObject({
   ...PretendedCaller.entries,
-  /** Names; null: everything. Absent: the toolsets of a signed-in person in `groups`. */
+  /** Names; null: everything. Absent: the toolsets of a signed-in person with these `groups`. */
   toolsets: v.optional(v.nullable(ToolsetNames)),
 });
 export type PlaygroundCaller = v.InferOutput<typeof PlaygroundCaller>;
 const caller = v.pipe(
   v.optional(PretendedCaller),
-  v.description('Who calls: what `caller.…` reads, and whose masks and session values hold. Absent: nobody. Not for tokens'),
+  v.description('The caller whose values, masks and session values apply. Absent: no caller. Not for tokens'),
 );
 
-/** A text that may still be missing while its author writes. */
+/** A text that can be empty while its author is still writing. */
 const Unfinished = (max: number) => v.optional(v.pipe(v.string(), v.maxLength(max)), '');
 const about = {
   id: v.pipe(v.optional(Id), v.description('The stored definition that this one would replace')),
@@ -61,7 +61,7 @@ const statement = {
   transform_template: v.optional(TransformTemplate, null),
   masks: v.optional(Masks, []),
 };
-/** A statement to run, and what its result shall become. */
+/** A statement to run, and how to shape its result. */
 const execution = {
   connection_id: Id,
   sql_query: SqlText,
@@ -83,30 +83,35 @@ const execution = {
   mime_type: v.pipe(v.optional(textBetween(3, 127)), v.description('Also returns `model`, the contents of a resource')),
 };
 
-/** Why saving would be refused: the members of an error answer. */
+/** The error that saving would return. */
 const Refusal = v.object({
   code: v.string(),
   detail: v.string(),
   errors: v.array(v.object({ field: v.string(), message: v.string() })),
   position: v.optional(v.number()),
 });
-/** Something unfinished is no error of the call: `refusal` comes in the place of `listing`. */
-const judged = {
+/** An unfinished definition is not an error: `refusal` replaces `listing`. */
+const check_fields = {
   refusal: v.optional(Refusal),
   listing: v.pipe(v.optional(Members), v.description('The list entry that clients would receive')),
   findings: v.array(GuardFinding),
   lint: v.pipe(v.optional(v.array(LintFinding)), v.description('What lint finds in it, with fixes')),
 };
 
-/** What the database and its columns say of a parameter; whoever writes the tool decides. */
+/** Suggested parameters, from the database and its columns. The author of the tool decides. */
 const Suggestion = v.object({
   name: v.string(),
   type: ParameterType,
   items: v.optional(ScalarType),
   enum: v.optional(v.array(v.union([v.string(), v.number()]))),
   description: v.pipe(v.string(), v.description('The comment of the column')),
+  column: v.pipe(
+    v.optional(v.object({ schema: v.nullable(v.string()), table: v.string(), name: v.string() })),
+    v.description('The column that it is compared with or written to'),
+  ),
 });
 export type Suggestion = v.InferOutput<typeof Suggestion>;
+const columns = v.pipe(v.optional(v.array(v.string())), v.description('Columns of the result, as the database describes them'));
 const suggested = v.pipe(v.optional(v.array(Suggestion)), v.description('What the database says of each parameter'));
 
 export const preview = {
@@ -116,7 +121,7 @@ export const preview = {
     agent: 'preview_sql',
     summary: 'Run a statement read-only, for at most 10 seconds',
   }),
-  'preview.trial': operation('POST /preview/trial', 'admin', {
+  'preview.trial': operation('POST /preview/trial', 'session', {
     role: 'editor',
     input: v.strictObject(execution),
     output: v.object({
@@ -128,7 +133,7 @@ export const preview = {
     }),
     summary: 'Run a statement that writes and roll it back, for at most 10 seconds',
   }),
-  'preview.tool': operation('POST /preview/tool', 'admin', {
+  'preview.tool': operation('POST /preview/tool', 'session', {
     role: 'editor',
     input: v.strictObject({
       ...statement,
@@ -142,15 +147,16 @@ export const preview = {
       ask_missing: v.optional(v.boolean(), false),
     }),
     output: v.object({
-      ...judged,
+      ...check_fields,
       read_only: v.optional(v.boolean()),
       reason: v.pipe(v.optional(v.nullable(v.string())), v.description('Why the statement is not read-only')),
       warnings: v.optional(Warnings),
+      columns,
       suggested,
     }),
     summary: 'Preview a tool as a model sees it; checked like a saved tool, but nothing is stored',
   }),
-  'preview.resource': operation('POST /preview/resource', 'admin', {
+  'preview.resource': operation('POST /preview/resource', 'session', {
     role: 'editor',
     input: v.strictObject({
       ...statement,
@@ -158,10 +164,16 @@ export const preview = {
       uri_template: textBetween(3, 2_000),
       mime_type: v.optional(textBetween(3, 127), 'application/json'),
     }),
-    output: v.object({ ...judged, parameters: v.optional(Parameters), warnings: v.optional(Warnings), suggested }),
+    output: v.object({
+      ...check_fields,
+      parameters: v.optional(Parameters),
+      warnings: v.optional(Warnings),
+      columns,
+      suggested,
+    }),
     summary: 'Preview a resource as a client sees it; checked like a saved one, but nothing is stored',
   }),
-  'preview.prompt': operation('POST /preview/prompt', 'admin', {
+  'preview.prompt': operation('POST /preview/prompt', 'session', {
     role: 'editor',
     input: v.strictObject({
       ...about,
@@ -175,7 +187,7 @@ export const preview = {
       caller,
     }),
     output: v.object({
-      ...judged,
+      ...check_fields,
       messages: v.optional(v.array(v.object({ role: v.picklist(['user', 'assistant']), text: v.string() }))),
       template_error: v.optional(v.string()),
       variables: v.pipe(

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { Id, LONGEST_STATEMENT, ownTags, stored, TemplateText, textBetween, texts, Unchanged } from '../fields.ts';
+import { Id, LONGEST_STATEMENT, definitionTags, stored, TemplateText, textBetween, texts, Unchanged } from '../fields.ts';
 import { field } from '../marks.ts';
 import { Findings } from '../lint.ts';
 import { entityOperations, ownedFilters } from '../entity-operations.ts';
@@ -33,7 +33,7 @@ const draft = {
     default: null,
   }),
   ...texts,
-  /** One message of the user; `messages` may stand in its place. */
+  /** A single message of the user. If `messages` is set, it is used instead. */
   template: field(TemplateText, { label: 'Template', control: 'code', open: true, default: null }),
   messages: field(v.nullable(v.pipe(v.array(PromptMessage), v.minLength(1), v.maxLength(100))), {
     label: 'Messages',
@@ -41,7 +41,7 @@ const draft = {
     default: null,
   }),
   arguments: field(v.pipe(v.array(PromptArgument), v.maxLength(100)), { label: 'Arguments', open: true, default: [] }),
-  tags: ownTags,
+  tags: definitionTags,
   enabled: field(v.boolean(), {
     label: 'Enabled',
     help: 'Disabled prompts are left out of the next deploy.',

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { Id, ownTags, SqlText, stored, template, textBetween, texts, Unchanged, Warnings } from '../fields.ts';
+import { Id, definitionTags, SqlText, stored, template, textBetween, texts, Unchanged, Warnings } from '../fields.ts';
 import { field } from '../marks.ts';
 import { Findings } from '../lint.ts';
 import { entityOperations, ownedFilters } from '../entity-operations.ts';
@@ -18,7 +18,7 @@ const draft = {
   }),
   sql_query: field(SqlText, { label: 'SQL', control: 'code', open: true }),
   parameters: field(Parameters, { label: 'Parameters', open: true, default: [] }),
-  tags: ownTags,
+  tags: definitionTags,
   mime_type: field(
     v.pipe(
       textBetween(3, 127),

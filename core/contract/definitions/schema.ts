@@ -15,8 +15,8 @@ export const Table = v.object({
 export type Table = v.InferOutput<typeof Table>;
 
 /**
- * What statements can do with a column, by the type that the catalogue gives it and not by how that type is spelled: null is compared with no
- * parameter, `order by` takes what is sortable, `like` what is searchable.
+ * How statements can use a column, by its type in the catalogue: the parameter type to compare it with (null: none), `order by`
+ * if sortable, `like` if searchable.
  */
 const columnUses = {
   parameter: v.pipe(v.nullable(ScalarType), v.description('Parameter type to compare with')),
@@ -38,6 +38,16 @@ export const TableColumn = v.object({
 export type TableColumn = v.InferOutput<typeof TableColumn>;
 export type ColumnUses = Pick<TableColumn, keyof typeof columnUses>;
 
+export const TableIndex = v.object({
+  name: v.string(),
+  columns: v.pipe(v.array(v.string()), v.description('Names of columns and expressions, in the order of the index')),
+  unique: v.boolean(),
+  primary_key: v.boolean(),
+  type: v.pipe(v.nullable(v.string()), v.description('Method, such as `btree`, in the words of the database')),
+  condition: v.pipe(v.nullable(v.string()), v.description('Rows that a partial index contains')),
+});
+export type TableIndex = v.InferOutput<typeof TableIndex>;
+
 const filters = {
   connection_id: Id,
   skip: Skip,
@@ -56,5 +66,10 @@ export const schema = {
     input: v.strictObject({ ...filters, table: textBetween(1, 512) }),
     output: listOf(TableColumn),
     summary: 'List columns of one table; `schema` tells tables of the same name apart',
+  }),
+  'schema.indexes': operation('GET /schema/{connection_id}/tables/{table}/indexes', 'read', {
+    input: v.strictObject({ connection_id: Id, table: textBetween(1, 512), schema: filters.schema }),
+    output: listOf(TableIndex),
+    summary: 'List indexes of one table, the primary key first; on ClickHouse its sorting key',
   }),
 };

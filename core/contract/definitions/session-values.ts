@@ -6,7 +6,7 @@ import { ValueSource } from './parameters.ts';
 const MOST_VALUES = 20;
 const MOST_ROLES = 100;
 
-/** A name in the database session; which names an engine takes is its own rule. */
+/** The name of a session value. Each engine decides which names are valid. */
 const SessionName = v.pipe(
   v.string(),
   v.maxLength(63),
@@ -16,14 +16,17 @@ const SessionName = v.pipe(
 export const SessionValue = v.strictObject({ name: SessionName, from: ValueSource });
 export type SessionValue = v.InferOutput<typeof SessionValue>;
 
-/** The database runs each statement as the role that the source names; of a list, as the first of `allow` that is in it. */
+/**
+ * The role under which the database runs each statement: the source names it. If the source is a list, the first of `allow` in
+ * it.
+ */
 export const SessionRole = v.strictObject({
   from: ValueSource,
   allow: v.pipe(v.array(textBetween(1, 63)), v.minLength(1), v.maxLength(MOST_ROLES)),
 });
 export type SessionRole = v.InferOutput<typeof SessionRole>;
 
-/** What the database is told of each caller (contract section 16). It decides who sees which rows, so people alone change it. */
+/** Values about the caller that the database receives. They decide who sees which rows, so only people can change them. */
 export const connectionSession = {
   session_values: field(
     v.pipe(
@@ -33,7 +36,7 @@ export const connectionSession = {
     ),
     {
       label: 'Session values',
-      help: 'What each statement tells the database of its caller, for policies and views. Set anew for each call.',
+      help: 'Values of the caller that statements pass to the database, for policies and views. They are set for each call.',
       default: [],
     },
   ),

@@ -1,21 +1,32 @@
 import * as v from 'valibot';
 import { entityOperations } from '../entity-operations.ts';
-import { byId, Id, integerBetween, listOf, shownText, stored, textBetween, Timestamp, Unchanged } from '../fields.ts';
-import { field } from '../marks.ts';
+import {
+  byId,
+  CHECK_CHOICES,
+  Id,
+  integerBetween,
+  listOf,
+  shownText,
+  stored,
+  textBetween,
+  Timestamp,
+  Unchanged,
+} from '../fields.ts';
+import { field, valuesOf } from '../marks.ts';
 import { operation } from '../operation.ts';
 import { PretendedCaller } from './pretended-caller.ts';
 
-/** Tests that one definition has at most (contract section 22). */
+/** Maximum tests per definition. */
 export const MOST_TESTS = 50;
-/** Results that are kept of each test. */
-export const KEPT_RESULTS = 20;
-/** Tests that one run takes. */
+/** Maximum stored results per test. */
+export const MAX_RESULTS = 20;
+/** Maximum tests per run. */
 const MOST_RUN = 500;
-/** Characters of JSON. */
+/** Maximum characters of JSON. */
 const MOST_ARGUMENTS = 65_536;
 const MOST_EXPECTED = 262_144;
 
-/** What can be tested. */
+/** Kinds of definitions that can have tests. */
 export const TESTED_KINDS = ['tool', 'resource', 'prompt'] as const;
 export type TestedKind = (typeof TESTED_KINDS)[number];
 
@@ -74,7 +85,7 @@ const draft = {
   }),
   caller: field(v.nullable(PretendedCaller), {
     label: 'Caller',
-    help: 'Who calls: what caller.… reads, and whose masks and session values apply. Defaults to nobody. Not for tokens.',
+    help: 'The caller whose values, masks and session values apply. Defaults to no caller. Not for tokens.',
     open: true,
     people: true,
     default: null,
@@ -90,10 +101,10 @@ const draft = {
 export const TestDraft = v.strictObject(draft);
 export type TestDraft = v.InferOutput<typeof TestDraft>;
 
-export const TestStatus = v.picklist(['passed', 'failed', 'skipped']);
+export const TestStatus = v.picklist(valuesOf(CHECK_CHOICES));
 export type TestStatus = v.InferOutput<typeof TestStatus>;
 
-const judged = {
+const verdict = {
   status: TestStatus,
   ms: v.number(),
   rows: v.pipe(v.nullable(v.number()), v.description('null: it has no rows')),
@@ -107,22 +118,22 @@ export const Against = v.union(
 );
 export type Against = v.InferOutput<typeof Against>;
 
-export const KeptResult = v.object({
-  ...judged,
+export const StoredResult = v.object({
+  ...verdict,
   against: v.pipe(v.string(), v.description('draft, live, candidate, or the number of a version')),
   actor: v.string(),
   created_at: Timestamp,
 });
-export type KeptResult = v.InferOutput<typeof KeptResult>;
+export type StoredResult = v.InferOutput<typeof StoredResult>;
 
-export const TestResult = v.object({ id: Id, name: v.string(), owner: TestOwner, ...judged });
+export const TestResult = v.object({ id: Id, name: v.string(), owner: TestOwner, ...verdict });
 export type TestResult = v.InferOutput<typeof TestResult>;
 
 export const Test = v.object({
   id: Id,
   ...draft,
   owner_name: v.string(),
-  last: v.pipe(v.nullable(KeptResult), v.description('The newest result; null: it never ran')),
+  last: v.pipe(v.nullable(StoredResult), v.description('The newest result; null: it never ran')),
   ...stored,
   unchanged: Unchanged,
 });
@@ -168,7 +179,7 @@ export const tests = {
   }),
   'tests.results': operation('GET /tests/{id}/results', 'read', {
     input: byId,
-    output: listOf(KeptResult),
-    summary: `List the latest results of a test, newest first; ${KEPT_RESULTS} are kept`,
+    output: listOf(StoredResult),
+    summary: `List the latest results of a test, newest first; ${MAX_RESULTS} are kept`,
   }),
 };

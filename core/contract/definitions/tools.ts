@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { byId, Id, integerBetween, ownTags, SqlText, stored, template, texts, Unchanged, Warnings } from '../fields.ts';
-import { field } from '../marks.ts';
+import { byId, Id, integerBetween, definitionTags, SqlText, stored, template, texts, Unchanged, Warnings } from '../fields.ts';
+import { field, labelOf } from '../marks.ts';
 import { Findings } from '../lint.ts';
 import { entityOperations, ownedFilters } from '../entity-operations.ts';
 import { operation } from '../operation.ts';
@@ -11,6 +11,17 @@ import { View } from './view.ts';
 import { writeGuard } from './write-guard.ts';
 
 export const ReturnType = v.picklist(['rows', 'row', 'column', 'value', 'text', 'markdown', 'csv', 'image', 'audio']);
+const RETURN_CHOICES = {
+  rows: { label: 'Rows', help: 'All rows with their count, structured' },
+  row: { label: 'One row', help: 'The first row, or null' },
+  column: { label: 'One column', help: 'The values of the first column' },
+  value: { label: 'One value', help: 'The first cell' },
+  text: { label: 'Text', help: 'Lines with tab-separated columns' },
+  markdown: { label: 'Markdown', help: 'A table, or the text of a single cell' },
+  csv: { label: 'CSV', help: 'With a header line' },
+  image: { label: 'Image', help: 'The bytes of the first cell' },
+  audio: { label: 'Audio', help: 'The bytes of the first cell' },
+};
 export type ReturnType = v.InferOutput<typeof ReturnType>;
 
 export const Annotations = v.strictObject({
@@ -20,12 +31,15 @@ export const Annotations = v.strictObject({
 });
 export type Annotations = v.InferOutput<typeof Annotations>;
 
-/** Numbers that the host keeps to by itself. Each is frozen under its own name; null is left out. */
+const CONNECTION_DEFAULT = { null: { label: 'Connection default' } };
+
+/** Numeric limits that the host enforces. Each is frozen under its name; null is omitted. */
 export const hostLimits = {
   cache_ttl_seconds: field(integerBetween(0, 86_400), {
     label: 'Cache lifetime',
     unit: 's',
     help: 'Identical calls reuse the result for this long. 0 turns caching off.',
+    choices: { 0: { label: 'Off' } },
     open: true,
     bundled: { workers: 'has no effect', process: 'holds in each process' },
     default: 0,
@@ -34,13 +48,14 @@ export const hostLimits = {
     label: 'Rate limit',
     unit: 'calls per minute',
     help: 'Calls of all callers together. Defaults to SVC_TOOL_RATE_LIMIT.',
+    choices: { null: { label: 'Server default' } },
     open: true,
     bundled: { workers: 'holds in each isolate', process: 'holds in each process' },
     default: null,
   }),
 };
 
-/** What only tools have of what limits a call, in the order of the form. */
+/** Limits that only tools have, in the order of the form. */
 export const toolLimits = {
   read_only: field(v.nullable(v.boolean()), {
     label: 'Read-only',
@@ -57,6 +72,7 @@ export const toolLimits = {
     label: 'Timeout',
     unit: 'ms',
     help: 'Defaults to the timeout of the connection.',
+    choices: CONNECTION_DEFAULT,
     open: true,
     default: null,
   }),
@@ -64,6 +80,7 @@ export const toolLimits = {
     label: 'Row limit',
     unit: 'rows',
     help: 'Defaults to the row limit of the connection.',
+    choices: CONNECTION_DEFAULT,
     open: true,
     default: null,
   }),
@@ -71,6 +88,7 @@ export const toolLimits = {
     label: 'Size limit',
     unit: 'bytes',
     help: 'Of the rows as JSON. Defaults to the size limit of the connection.',
+    choices: CONNECTION_DEFAULT,
     open: true,
     default: null,
   }),
@@ -94,22 +112,12 @@ const draft = {
   ...texts,
   sql_query: field(SqlText, { label: 'SQL', control: 'code', open: true }),
   parameters: field(Parameters, { label: 'Parameters', open: true, default: [] }),
-  tags: ownTags,
+  tags: definitionTags,
   return_type: field(ReturnType, {
     label: 'Return type',
     open: true,
-    choices: {
-      rows: { label: 'Rows', help: 'All rows with their count, structured' },
-      row: { label: 'One row', help: 'The first row, or null' },
-      column: { label: 'One column', help: 'The values of the first column' },
-      value: { label: 'One value', help: 'The first cell' },
-      text: { label: 'Text', help: 'Lines with tab-separated columns' },
-      markdown: { label: 'Markdown', help: 'A table, or a single cell as it is' },
-      csv: { label: 'CSV', help: 'With a header line' },
-      image: { label: 'Image', help: 'The bytes of the first cell' },
-      audio: { label: 'Audio', help: 'The bytes of the first cell' },
-    },
-    breaking: (now, old) => `This tool returns ${String(now)} instead of ${String(old)}.`,
+    choices: RETURN_CHOICES,
+    breaking: (now, old) => `The return type is “${labelOf(RETURN_CHOICES, now)}” instead of “${labelOf(RETURN_CHOICES, old)}”.`,
     default: 'rows',
   }),
   transform_template: template,

@@ -5,9 +5,8 @@ import { Findings } from '../lint.ts';
 import { entityOperations } from '../entity-operations.ts';
 import { operation } from '../operation.ts';
 
-/** Contract section 22. */
 export const MOST_TOOLSETS = 200;
-/** Paths below `/mcp` that mean something else. */
+/** Names whose paths below `/mcp` have another meaning. */
 export const RESERVED_TOOLSETS: readonly string[] = ['tag', 'readonly', 'candidate', 'oauth'];
 
 const NAME = /^[a-z][a-z0-9-]{0,31}$/;
@@ -21,14 +20,14 @@ export const ToolsetName = v.pipe(
     `must not be ${RESERVED_TOOLSETS.slice(0, -1).join(', ')} or ${RESERVED_TOOLSETS.at(-1)}, which name other addresses`,
   ),
 );
-/** Names of toolsets, as tokens and clients hold them. */
+/** Names of toolsets that a token or client can use. */
 export const ToolsetNames = v.pipe(v.array(ToolsetName), v.maxLength(MOST_TOOLSETS));
 
-/** Ids that one list of a selection may hold. */
+/** Maximum IDs per list of a selection. */
 const MOST_IDS = 2_000;
 const ids = v.optional(v.pipe(v.array(Id), v.maxLength(MOST_IDS)), []);
 
-/** Definitions by what they have or who owns them, and single ones: whatever any of the lists names is selected. */
+/** Selects definitions by tag, connection or ID: a definition is selected if any of the lists matches. */
 export const Selection = v.strictObject({
   tags: v.optional(v.pipe(Tags, v.description('Definitions with any of these tags')), []),
   connection_ids: v.optional(v.pipe(v.array(Id), v.maxLength(1_000), v.description('All definitions of these connections')), []),
@@ -39,7 +38,7 @@ export const Selection = v.strictObject({
 export type Selection = v.InferOutput<typeof Selection>;
 const NOTHING: v.InferInput<typeof Selection> = {};
 
-/** What decides which definitions are in a toolset. */
+/** The rule that decides which definitions are in a toolset. */
 const rule = {
   include: field(Selection, {
     label: 'Include',
@@ -61,7 +60,7 @@ const rule = {
   }),
 };
 
-/** Whether somebody who was in a group, or in none, has it no longer. */
+/** Whether people with one of the old groups, or without any, lose access. */
 const isNarrower = (now: readonly string[], old: readonly string[]): boolean =>
   now.length > 0 && (old.length === 0 || old.some((group) => !now.includes(group)));
 
@@ -90,7 +89,7 @@ const draft = {
   groups: field(v.pipe(v.array(textBetween(1, 255)), v.maxLength(100)), {
     label: 'Groups',
     help: 'Only people in one of these groups have this toolset. Empty means everyone who signs in.',
-    breaking: (now, old) => (isNarrower(now as string[], old as string[]) ? 'This toolset is for fewer people.' : null),
+    breaking: (now, old) => (isNarrower(now as string[], old as string[]) ? 'Fewer people have access to this toolset.' : null),
     default: [],
   }),
   enabled: field(v.boolean(), {
@@ -130,7 +129,7 @@ export const ToolsetMembers = v.object({
 });
 export type ToolsetMembers = v.InferOutput<typeof ToolsetMembers>;
 
-/** The toolsets of a caller: those named, or those that its groups give a signed-in person. */
+/** The caller's toolsets: the named ones, or those of a signed-in person with these groups. */
 const Viewer = v.strictObject({
   toolsets: v.pipe(
     v.optional(v.nullable(ToolsetNames)),

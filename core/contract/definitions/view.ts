@@ -1,17 +1,27 @@
 import * as v from 'valibot';
+import type { DrawingKind } from '#core/lib/view/drawing.ts';
 
-export const VIEW_KINDS = ['table', 'record', 'value', 'bar', 'line', 'area', 'pie', 'none'] as const;
+export const VIEW_KINDS = [
+  'table',
+  'record',
+  'value',
+  'bar',
+  'line',
+  'area',
+  'pie',
+  'none',
+] as const satisfies readonly DrawingKind[];
 export const ViewKind = v.picklist(VIEW_KINDS);
 export type ViewKind = v.InferOutput<typeof ViewKind>;
 
-/** How numbers are written: a style, or a currency. */
+/** Number formats: a style, or a currency code. */
 export const NUMBER_FORMATS = ['integer', 'decimal', 'compact', 'percent', 'bytes'] as const;
 const FORMAT = new RegExp(`^(?:${NUMBER_FORMATS.join('|')}|[A-Z]{3})$`);
 
-/** Bounded by what the statement returns. */
+/** Limited by the columns of the statement. */
 const Column = v.string();
 
-/** How clients that draw results draw those of a tool. */
+/** How clients that render results display those of a tool. */
 export const View = v.strictObject({
   kind: ViewKind,
   x: v.optional(Column),

@@ -1,21 +1,22 @@
 import * as v from 'valibot';
 import { integerBetween, StoredActor, Timestamp } from '../fields.ts';
+import { valuesOf } from '../marks.ts';
 
 const limit = <T extends v.GenericSchema<number, number>>(schema: T, description: string, otherwise: number) =>
   v.pipe(v.optional(v.nullable(schema), otherwise), v.description(description));
 
-/** How a canary runs. Every limit counts once the canary has had `min_calls` calls. */
+/** Settings of a canary run. Limits apply once the canary has had `min_calls` calls. */
 export const CanaryPlan = v.strictObject({
   percent: v.pipe(v.optional(integerBetween(1, 50), 10), v.description('Share of callers that are served the canary')),
-  minutes: v.pipe(v.optional(integerBetween(1, 120), 10), v.description('Minutes until it promotes itself')),
+  minutes: v.pipe(v.optional(integerBetween(1, 120), 10), v.description('Minutes until it is promoted automatically')),
   max_error_rate: limit(
     v.pipe(v.number(), v.minValue(0), v.maxValue(1)),
-    'It aborts itself above this share of failed calls; null: no limit',
+    'Aborts above this share of failed calls; null: no limit',
     0.05,
   ),
   max_p95_ratio: limit(
     v.pipe(v.number(), v.minValue(1), v.maxValue(1_000)),
-    'It aborts itself above this multiple of the live p95; null: no limit',
+    'Aborts above this multiple of the live p95; null: no limit',
     3,
   ),
   min_calls: v.pipe(
@@ -25,7 +26,10 @@ export const CanaryPlan = v.strictObject({
 });
 export type CanaryPlan = v.InferOutput<typeof CanaryPlan>;
 
-/** Calls of one side on all hosts, each counted once. Percentiles are within 2% of a measured duration, without its time in the queue. */
+/**
+ * Calls on one side, over all hosts, each counted once. Percentiles are within 2% of the measured duration and exclude time in
+ * the queue.
+ */
 export const CanarySide = v.object({
   calls: v.number(),
   errors: v.number(),
@@ -34,9 +38,15 @@ export const CanarySide = v.object({
 });
 export type CanarySide = v.InferOutput<typeof CanarySide>;
 
+export const CANARY_CHOICES = {
+  running: { label: 'Running' },
+  promoted: { label: 'Promoted' },
+  aborted: { label: 'Aborted' },
+};
+
 export const CanaryState = v.object({
   id: v.string(),
-  status: v.picklist(['running', 'promoted', 'aborted']),
+  status: v.picklist(valuesOf(CANARY_CHOICES)),
   candidate: v.pipe(v.nullable(v.string()), v.description('The candidate that it serves; null: the working copy as it was')),
   checksum: v.string(),
   note: v.nullable(v.string()),

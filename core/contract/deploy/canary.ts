@@ -16,12 +16,12 @@ export const canary = {
     }),
     output: Receipt,
     agent: 'promote_canary',
-    summary: 'Serve the running canary to everybody, as a new version',
+    summary: 'Serve the running canary to all callers, as a new version',
   }),
   'deploy.abort': operation('POST /deploy/abort', 'deploy', {
     input: v.strictObject({ canary: Read, reason: v.optional(v.nullable(textBetween(1, 500)), null) }),
     output: CanaryState,
     agent: 'abort_canary',
-    summary: 'End the running canary: everybody is served the live version again',
+    summary: 'End the running canary; all callers get the live version again',
   }),
 };

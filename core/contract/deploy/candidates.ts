@@ -4,7 +4,7 @@ import { byId, Empty, Id, integerBetween, listOf, StoredActor, Timestamp, Versio
 import { deletion, operation } from '../operation.ts';
 import { Allow } from '../settings/deploy-gates.ts';
 
-/** How many may be there at a time. */
+/** Maximum candidates at a time. */
 export const MOST_CANDIDATES = 3;
 
 export const Candidate = v.object({
@@ -20,7 +20,7 @@ export const Candidate = v.object({
 });
 export type Candidate = v.InferOutput<typeof Candidate>;
 
-/** The working copy as it was at some time, served beside the live version to those who have its token. */
+/** A copy of the working copy, served beside the live version to callers with its token. */
 export const candidates = {
   'candidates.create': operation('POST /snapshots/candidate', 'deploy', {
     input: v.strictObject({
@@ -33,7 +33,7 @@ export const candidates = {
       token: v.pipe(
         v.string(),
         v.description(
-          'Bearer token for its URL, and for nothing else (`svc_cand_…`). Shown only once. Made with a token, it calls only tools that read; it ends with the credential or the rights of whoever made it',
+          'Bearer token for its URL, and for nothing else (`svc_cand_…`). Shown only once. Made with a token, it calls only tools that read; it ends with the credential or the rights of its creator',
         ),
       ),
       warnings: Warnings,

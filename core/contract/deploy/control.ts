@@ -5,59 +5,59 @@ import * as v from 'valibot';
 import { BootId } from '#core/contract/observe/usage-batch.ts';
 import type { JWK } from 'jose';
 
-/** A snapshot as a host is told of it; without a delta it is the one that the host has. */
+/** A snapshot as sent to a host. Without a delta, the host already has it. */
 export interface SnapshotEvent {
   readonly version: number;
   readonly checksum: string;
   readonly created_at: string;
   readonly delta?: {
-    /** Checksum of the snapshot that the delta leads from; null: from nothing. */
+    /** Checksum of the snapshot that the delta applies to; null: an empty one. */
     readonly from: string | null;
     readonly removed: readonly string[];
     readonly blobs: readonly (readonly [kind: LeafKind, name: string, hash: string, text: string])[];
   };
 }
 
-/** A configuration that hosts hold beside the live version. */
+/** A snapshot that hosts serve or load beside the live version. */
 export interface SideSnapshot {
-  /** Hosts ask for it, and for the version of a number, by this name. */
+  /** The name by which hosts request it: a candidate's ID, or the name of a version. */
   readonly id: string;
   readonly checksum: string;
-  /** After it there is nothing at its address, also while the server is away; null: it has no address. */
+  /** Hosts stop serving it after this time, even without the server; null: it has no address. */
   readonly expires_at: string | null;
   /** SHA-256 of the token for its address. */
   readonly digest: string | null;
   readonly token_prefix: string | null;
-  /** Its token calls only tools that read. Absent: an earlier release made it, and it calls all. */
-  readonly reads_only?: boolean;
+  /** Its token can call read tools only. */
+  readonly reads_only: boolean;
 }
 
-/** All that hosts hold beside the live version: the whole list at every change. */
+/** The complete list of side snapshots, sent at every change. */
 export interface SideSnapshotsEvent {
-  /** Names this state; a host that is there says so. */
+  /** Identifies this list; a host reports the revision that it has applied. */
   readonly revision: string;
   readonly snapshots: readonly SideSnapshot[];
   readonly canary: CanaryEvent | null;
 }
 
-/** A canary that runs: some callers are served one of the snapshots beside the live version, in its place. */
+/** A running canary: some callers are served a side snapshot instead of the live version. */
 export interface CanaryEvent {
   readonly id: string;
-  /** Id of the snapshot. */
+  /** ID of the side snapshot. */
   readonly candidate: string;
-  /** Share of callers. */
+  /** Percentage of callers. */
   readonly percent: number;
-  /** What the side of a caller is worked out from, on every host alike. */
+  /** Seed that assigns callers to a side, the same on all hosts. */
   readonly seed: string;
 }
 
-/** Has a host run calls that it keeps on another version too. */
+/** Tells a host to run its sampled calls on another version too. */
 export interface ReplayRequest {
   readonly request_id: string;
-  /** The id of a candidate, or `v` and the number of a version. */
+  /** A candidate's ID, or `v` and a version number. */
   readonly name: string;
   readonly calls: number;
-  /** Whether rows may be told. */
+  /** Whether the response can include rows. */
   readonly values: boolean;
   readonly time_ms: number;
 }
@@ -67,12 +67,12 @@ export interface ReplayEnd {
   readonly cancelled: true;
 }
 
-/** A list whose state a host confirms by this name once it has taken it (`confirmed-lists.ts`); absent: nobody waits. */
+/** The name by which a host confirms that it has applied the list (`confirmed-lists.ts`). Absent: not confirmed. */
 export interface NamedList {
   readonly list?: string;
 }
 
-/** What the server says on a host's stream (contract section 0). */
+/** Events that the server sends on a host's stream. */
 export type HostEvent =
   | { readonly event: 'snapshot'; readonly data: SnapshotEvent | string }
   | { readonly event: 'listen'; readonly data: { readonly host: string; readonly port: number; readonly request_id: string } }
@@ -81,13 +81,15 @@ export type HostEvent =
   | { readonly event: 'names'; readonly data: { readonly names: readonly string[] } }
   | { readonly event: 'beside'; readonly data: SideSnapshotsEvent }
   | { readonly event: 'replay'; readonly data: ReplayRequest | ReplayEnd }
-  /** A call that an administrator cancels; a host that does not run it ignores it. */
+  /** Cancels a call for an administrator; a host that does not run it ignores the event. */
   | { readonly event: 'cancel'; readonly data: { readonly id: string } }
   | { readonly event: 'decision'; readonly data: DecisionEvent }
   | { readonly event: 'stop'; readonly data: Record<string, never> }
   | { readonly event: 'ping'; readonly data: Record<string, never> };
 
-/** An access token as hosts check it: SHA-256 of the token, and its bcrypt hash sealed as `mcp_token/<id>/secret_hash`. */
+/**
+ * An access token for verification on hosts: SHA-256 of the token, and its bcrypt hash sealed as `mcp_token/<id>/secret_hash`.
+ */
 export interface LiveToken extends Omit<McpToken, 'version'> {
   readonly digest: string;
   readonly secret_hash: Sealed;
@@ -105,20 +107,24 @@ export const Acknowledgement = v.object({
 
 export type Acknowledgement = v.InferOutput<typeof Acknowledgement>;
 
-/** What a person decided on the page, as the server tells every host. */
+/** A person's decision on the confirmation page, sent to all hosts. */
 export interface DecisionEvent {
   readonly nonce: string;
   readonly approved: boolean;
 }
 
-/** Up to where tokens are refused: a time in seconds since 1970 with their fractions, and a place in the order of the database. */
+/**
+ * The limit up to which tokens are revoked: a time in seconds since 1970 (fractional), and a position in the database's order.
+ */
 export interface Until {
   readonly before: number;
-  /** Absent: a server of an older release ended them. */
-  readonly seq?: number;
+  readonly seq: number;
 }
 
-/** What tokens are refused of; of a grant, which never comes back, all. Exactly one of the three is set. */
+/**
+ * Revokes tokens by grant, person or client; exactly one of the three is set. A grant never returns, so all its tokens are
+ * refused.
+ */
 export interface EndedGrant extends Until {
   readonly grant?: string;
   readonly sub?: string;
@@ -126,11 +132,11 @@ export interface EndedGrant extends Until {
 }
 
 export interface IdentityList {
-  /** Exactly as it stands in `iss`. */
+  /** Compared exactly with `iss`. */
   readonly issuer: string;
-  /** Public parts only. */
+  /** Public keys only. */
   readonly jwks: { readonly keys: readonly JWK[] };
   readonly ended: readonly EndedGrant[];
-  /** When the server made the list (ISO 8601). */
+  /** Time at which the server created the list (ISO 8601). */
   readonly as_of: string;
 }

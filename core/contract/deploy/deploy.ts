@@ -3,9 +3,16 @@ import { SERVED } from '../entities.ts';
 import { Allow } from '../settings/deploy-gates.ts';
 import { CanaryPlan, CanaryState } from './canary-state.ts';
 import { Checksum, Empty, Id, Timestamp, VersionNote, Warnings } from '../fields.ts';
+import { valuesOf } from '../marks.ts';
 import { operation } from '../operation.ts';
 
-export const DeployStatus = v.picklist(['stopped', 'deploying', 'running', 'error']);
+export const SERVING_CHOICES = {
+  stopped: { label: 'Stopped' },
+  deploying: { label: 'Deploying' },
+  running: { label: 'Running' },
+  error: { label: 'Not serving' },
+};
+export const DeployStatus = v.picklist(valuesOf(SERVING_CHOICES));
 export type DeployStatus = v.InferOutput<typeof DeployStatus>;
 
 export const Counts = v.object({
@@ -17,13 +24,25 @@ export const Counts = v.object({
 });
 export type Counts = v.InferOutput<typeof Counts>;
 
-/** A host of a deploy receipt; `acked_ms` is null when it did not answer within 5 s, `load_ms` its own part, `error` its refusal. */
+/**
+ * A host in a deploy receipt. `acked_ms` is null if it did not answer within 5 s. `load_ms` is the host's share of that time.
+ * `error` is its refusal.
+ */
 export const HostAck = v.object({
   id: v.string(),
   acked_ms: v.nullable(v.number()),
   load_ms: v.nullable(v.number()),
   error: v.nullable(v.string()),
 });
+
+/** A warning of a deploy gate and its definition. */
+export const GateFinding = v.object({
+  gate: v.string(),
+  rule: v.pipe(v.nullable(v.string()), v.description('The lint rule')),
+  field: v.pipe(v.nullable(v.string()), v.description('Kind and name of the definition, such as `tool.search`')),
+  message: v.string(),
+});
+export type GateFinding = v.InferOutput<typeof GateFinding>;
 
 export const Receipt = v.object({
   status: DeployStatus,
@@ -32,6 +51,7 @@ export const Receipt = v.object({
   changed: v.boolean(),
   counts: Counts,
   warnings: Warnings,
+  findings: v.pipe(v.optional(v.array(GateFinding)), v.description('Those of the warnings that checks found')),
   duration_ms: v.number(),
   hosts: v.array(HostAck),
   canary: v.pipe(v.optional(CanaryState), v.description('The canary that began')),
@@ -48,7 +68,7 @@ export const HostState = v.object({
 });
 export type HostState = v.InferOutput<typeof HostState>;
 
-/** Begins the id of a host that serves the one client on its standard input, and listens nowhere. */
+/** Prefix of the ID of a host that serves a single client over stdin and has no listener. */
 export const STDIO_HOST = 'stdio:';
 /** Whether clients can reach the host over the network. */
 export const isNetworkHost = (id: string): boolean => !id.startsWith(STDIO_HOST);
@@ -67,7 +87,7 @@ export const SnapshotChange = v.object({
     v.description('The fields with both values, for what is added every field; secrets are shown as "[redacted]"'),
   ),
   risks: v.pipe(v.array(Risk), v.description('What the new definition can do to data')),
-  /** Why a client that knows the old version may fail, in sentences. */
+  /** Why clients of the old version can fail, as sentences. */
   breaking: v.array(v.string()),
 });
 export type SnapshotChange = v.InferOutput<typeof SnapshotChange>;

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { Empty, Timestamp } from '../fields.ts';
 import { operation } from '../operation.ts';
 
-/** Begins the standing warning about definitions that drifted; every other one is about who can call. */
+/** Start of the warning about definitions that drifted; all other standing warnings are about who can call. */
 export const DRIFT_WARNING = 'Tables have changed since the deploy';
 
 export const Drifted = v.object({

@@ -1,8 +1,8 @@
-/** What the response of a host's control stream says of its server. */
+/** A server's installation, as sent in the response headers of a host's control stream. */
 export interface Installation {
-  /** The same for every server of one metadata database, and for its copies. */
+  /** The same for all servers of one metadata database and its copies. */
   readonly id: string;
-  /** Whether anything was ever deployed. */
+  /** Whether a version was ever deployed. */
   readonly deployed: boolean;
 }
 
@@ -14,7 +14,7 @@ export const installationHeaders = ({ id, deployed }: Installation): Record<stri
   [DEPLOYED]: String(deployed),
 });
 
-/** @returns null for a server of an earlier release, which does not say. */
+/** @returns null if the headers are missing. */
 export function installationOf(headers: Headers): Installation | null {
   const id = headers.get(ID);
   return id === null ? null : { id, deployed: headers.get(DEPLOYED) === 'true' };

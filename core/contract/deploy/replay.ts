@@ -1,16 +1,24 @@
 import * as v from 'valibot';
 import { Id, integerBetween } from '../fields.ts';
+import { valuesOf } from '../marks.ts';
 import { operation } from '../operation.ts';
 
-/** Calls that hosts keep at most. */
+/** Maximum calls that a host samples. */
 export const MOST_SAMPLES = 1_000;
 
 const Values = v.nullable(v.record(v.string(), v.unknown()));
 
+export const REPLAY_CHOICES = {
+  changed: { label: 'Changed' },
+  failed: { label: 'Failed' },
+  slower: { label: 'Slower' },
+  skipped: { label: 'Skipped' },
+};
+
 export const ReplaySample = v.object({
   tool: v.string(),
   outcome: v.pipe(
-    v.picklist(['changed', 'failed', 'slower', 'skipped']),
+    v.picklist(valuesOf(REPLAY_CHOICES)),
     v.description('changed: another answer; failed: it succeeds in the live version alone; skipped: it could not be compared'),
   ),
   difference: v.pipe(v.string(), v.description('What differs, in words and without values')),
@@ -38,7 +46,7 @@ const counts = {
   ),
 };
 
-/** What one host found. */
+/** The results of one host. */
 export const HostReplay = v.object({
   request_id: v.string(),
   ...counts,

@@ -59,7 +59,7 @@ export const server = {
     agent: 'get_server_health',
     summary: 'Get the health of the deployed MCP server and its databases',
   }),
-  'server.stdio': operation('GET /server/stdio', 'admin', {
+  'server.stdio': operation('GET /server/stdio', 'session', {
     role: 'viewer',
     input: Empty,
     output: v.object({

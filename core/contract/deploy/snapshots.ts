@@ -14,6 +14,15 @@ export const SnapshotSummary = v.object({
   counts: Counts,
   actor: StoredActor,
   created_at: Timestamp,
+  summary: v.pipe(
+    v.nullable(v.string()),
+    v.description('What it changed in what was live before, as a sentence; null: that version is no longer stored'),
+  ),
+  same_as: v.pipe(v.nullable(v.number()), v.description('The first earlier version with the same content')),
+  restored: v.pipe(
+    v.nullable(v.object({ from_version: v.nullable(v.number()), at: Timestamp, by: v.string() })),
+    v.description('When it was last restored, by whom, and the version that it replaced'),
+  ),
 });
 export type SnapshotSummary = v.InferOutput<typeof SnapshotSummary>;
 

@@ -1,17 +1,32 @@
 import * as v from 'valibot';
 import { Id, integerBetween, listInput, listOf, shownText, textBetween, Timestamp } from '../fields.ts';
 import { Period } from '../observe/metrics.ts';
+import { field, valuesOf } from '../marks.ts';
 import { deletion, operation } from '../operation.ts';
 
+/** What a token or a client may do, in the order in which people choose it. */
+export const SCOPE_CHOICES = {
+  read: { label: 'Read', help: 'Read everything except secrets.' },
+  write: { label: 'Write', help: 'Create, change, test, export and roll back.' },
+  propose: {
+    label: 'Propose',
+    help: 'Read, test and propose changes, which wait for approval. With Write, the agent makes changes directly unless it asks for a proposal.',
+  },
+  deploy: { label: 'Deploy', help: 'Deploy and stop serving, without approval.' },
+};
+
 export const Scopes = v.pipe(
-  v.array(v.picklist(['read', 'write', 'deploy', 'propose'])),
+  v.array(v.picklist(valuesOf(SCOPE_CHOICES))),
   v.minLength(1),
   v.maxLength(4),
   v.description(
     'read: view; write: change, test, preview, export; deploy: deploy and stop; propose: read, test, preview, and changes that wait for the approval of a person',
   ),
 );
-const DraftScopes = v.optional(Scopes, ['read', 'write', 'deploy']);
+const draft = {
+  name: field(shownText(255), { label: 'Name', help: 'Shown in the history with everything it does.' }),
+  scopes: v.optional(field(Scopes, { label: 'Permissions', choices: SCOPE_CHOICES }), ['read', 'write', 'deploy']),
+};
 
 const record = {
   id: Id,
@@ -54,23 +69,27 @@ const AgentStats = v.object({
 });
 export type AgentStats = v.InferOutput<typeof AgentStats>;
 
-/** A week. */
+/** One week. */
 const LONGEST_TOKEN_MINUTES = 10_080;
 const LONGEST_IDLE_MINUTES = 1_440;
 const SHORTEST_MINUTES = 15;
 
-/** Credentials of agents and scripts, and what they did (contract section 12). */
+/** Credentials of agents and scripts, and their activity. */
 export const agentAccess = {
-  'agent_tokens.list': operation('GET /agent-tokens', 'admin', {
+  'agent_tokens.list': operation('GET /agent-tokens', 'session', {
     input: v.strictObject(listInput(100)),
     output: listOf(AgentToken),
     summary: 'List temporary tokens of agents, newest first; expired and revoked ones for 30 days',
   }),
-  'agent_tokens.create': operation('POST /agent-tokens', 'admin', {
+  'agent_tokens.create': operation('POST /agent-tokens', 'session', {
     input: v.strictObject({
-      name: shownText(255),
-      duration_minutes: integerBetween(SHORTEST_MINUTES, LONGEST_TOKEN_MINUTES),
-      scopes: DraftScopes,
+      name: draft.name,
+      duration_minutes: field(integerBetween(SHORTEST_MINUTES, LONGEST_TOKEN_MINUTES), {
+        label: 'Valid for',
+        unit: 'minutes',
+        presets: [15, 60, 480, 1_440, 4_320, 10_080],
+      }),
+      scopes: draft.scopes,
     }),
     output: v.object({
       ...AgentToken.entries,
@@ -79,17 +98,21 @@ export const agentAccess = {
     status: 201,
     summary: 'Create a temporary token for an agent or a script',
   }),
-  'agent_tokens.delete': deletion('DELETE /agent-tokens/{id}', 'admin', 'Revoke a temporary token at once'),
-  'oauth_clients.list': operation('GET /oauth-clients', 'admin', {
+  'agent_tokens.delete': deletion('DELETE /agent-tokens/{id}', 'session', 'Revoke a temporary token at once'),
+  'oauth_clients.list': operation('GET /oauth-clients', 'session', {
     input: v.strictObject(listInput(100)),
     output: listOf(OauthClient),
     summary: 'List OAuth clients of the agent endpoint, newest first; revoked ones for 30 days after their last use',
   }),
-  'oauth_clients.create': operation('POST /oauth-clients', 'admin', {
+  'oauth_clients.create': operation('POST /oauth-clients', 'session', {
     input: v.strictObject({
-      name: shownText(255),
-      idle_timeout_minutes: integerBetween(SHORTEST_MINUTES, LONGEST_IDLE_MINUTES),
-      scopes: DraftScopes,
+      name: draft.name,
+      idle_timeout_minutes: field(integerBetween(SHORTEST_MINUTES, LONGEST_IDLE_MINUTES), {
+        label: 'Idle timeout',
+        unit: 'minutes',
+        presets: [15, 60, 480, 1_440],
+      }),
+      scopes: draft.scopes,
     }),
     output: v.object({
       ...OauthClient.entries,
@@ -98,8 +121,8 @@ export const agentAccess = {
     status: 201,
     summary: 'Create an OAuth client of the agent endpoint',
   }),
-  'oauth_clients.delete': deletion('DELETE /oauth-clients/{id}', 'admin', 'Revoke an OAuth client and its live tokens'),
-  'agent_activity.list': operation('GET /agent-activity', 'admin', {
+  'oauth_clients.delete': deletion('DELETE /oauth-clients/{id}', 'session', 'Revoke an OAuth client and its live tokens'),
+  'agent_activity.list': operation('GET /agent-activity', 'session', {
     input: v.strictObject({
       ...listInput(100),
       tool_name: v.optional(textBetween(1, 255)),
@@ -109,7 +132,7 @@ export const agentAccess = {
     output: listOf(AgentActivity),
     summary: 'List calls of agents and scripts, newest first; the last 10 000 are kept',
   }),
-  'agent_activity.stats': operation('GET /agent-activity/stats', 'admin', {
+  'agent_activity.stats': operation('GET /agent-activity/stats', 'session', {
     input: v.strictObject({ period: v.optional(Period, '24h') }),
     output: AgentStats,
     summary: 'Count the last 10 000 calls of agents and scripts by token, tool and country, busiest first',

@@ -3,7 +3,7 @@ import { byId, Empty, Id, listOf, Nothing, shownText, textBetween, Timestamp } f
 import { operation } from '../operation.ts';
 import { ROLES } from './roles.ts';
 
-/** Of a name that is chosen. White space around it would make it another name that reads the same. */
+/** A new username. Surrounding white space is refused, because the name would look the same as another one. */
 export const Username = v.pipe(shownText(255), v.regex(/^\S(?:.*\S)?$/su, 'must not begin or end with white space'));
 export const NewPassword = textBetween(8, 1_024);
 const Password = textBetween(1, 1_024);
@@ -82,38 +82,38 @@ export const auth = {
     status: 204,
     summary: 'Sign out',
   }),
-  'auth.me': operation('GET /auth/me', 'admin', {
+  'auth.me': operation('GET /auth/me', 'session', {
     role: 'caller',
     input: Empty,
     output: Account,
     summary: 'Get the signed-in person',
   }),
-  'auth.update_me': operation('PATCH /auth/me', 'admin', {
+  'auth.update_me': operation('PATCH /auth/me', 'session', {
     role: 'caller',
     input: v.strictObject({ current_password: Password, username: v.optional(Username), password: v.optional(NewPassword) }),
     output: Account,
     summary: 'Change the user name or password; all other sessions end',
   }),
-  'auth.sessions': operation('GET /auth/sessions', 'admin', {
+  'auth.sessions': operation('GET /auth/sessions', 'session', {
     role: 'caller',
     input: Empty,
     output: listOf(Session),
     summary: 'List active sessions of this account',
   }),
-  'auth.revoke_session': operation('DELETE /auth/sessions/{id}', 'admin', {
+  'auth.revoke_session': operation('DELETE /auth/sessions/{id}', 'session', {
     role: 'caller',
     input: byId,
     output: Nothing,
     status: 204,
     summary: 'End a session',
   }),
-  'auth.identities': operation('GET /auth/identities', 'admin', {
+  'auth.identities': operation('GET /auth/identities', 'session', {
     role: 'caller',
     input: Empty,
     output: listOf(LinkedAccount),
     summary: 'List your linked accounts at identity providers',
   }),
-  'auth.unlink_identity': operation('DELETE /auth/identities/{id}', 'admin', {
+  'auth.unlink_identity': operation('DELETE /auth/identities/{id}', 'session', {
     role: 'caller',
     input: byId,
     output: Nothing,
@@ -129,13 +129,13 @@ export const twoFactor = {
     output: LoginResult,
     summary: 'Complete the sign-in with the second factor',
   }),
-  'two_factor.status': operation('GET /auth/2fa/status', 'admin', {
+  'two_factor.status': operation('GET /auth/2fa/status', 'session', {
     role: 'caller',
     input: Empty,
     output: v.object({ totp_enabled: v.boolean(), recovery_codes_remaining: v.number() }),
     summary: 'Check whether two-factor authentication is on, and how many recovery codes are left',
   }),
-  'two_factor.setup': operation('POST /auth/2fa/setup', 'admin', {
+  'two_factor.setup': operation('POST /auth/2fa/setup', 'session', {
     role: 'caller',
     input: v.strictObject({
       password: v.optional(v.pipe(Password, v.description('Required when the session is older than ten minutes'))),
@@ -148,19 +148,19 @@ export const twoFactor = {
     }),
     summary: 'Start setting up two-factor authentication; a code confirms it',
   }),
-  'two_factor.verify_setup': operation('POST /auth/2fa/verify-setup', 'admin', {
+  'two_factor.verify_setup': operation('POST /auth/2fa/verify-setup', 'session', {
     role: 'caller',
     input: v.strictObject({ code: Code }),
     output: v.object({ totp_enabled: v.boolean() }),
     summary: 'Turn two-factor authentication on; all other sessions end',
   }),
-  'two_factor.disable': operation('POST /auth/2fa/disable', 'admin', {
+  'two_factor.disable': operation('POST /auth/2fa/disable', 'session', {
     role: 'caller',
     input: v.strictObject({ password: Password, code: Code, is_recovery: IsRecovery }),
     output: v.object({ totp_enabled: v.boolean() }),
     summary: 'Turn two-factor authentication off; all other sessions end',
   }),
-  'two_factor.regenerate_recovery': operation('POST /auth/2fa/regenerate-recovery', 'admin', {
+  'two_factor.regenerate_recovery': operation('POST /auth/2fa/regenerate-recovery', 'session', {
     role: 'caller',
     input: v.strictObject({ password: Password, code: Code }),
     output: v.object({ recovery_codes: RecoveryCodes }),

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 
-/** Bytes of all claims as JSON (contract section 16). */
+/** Maximum bytes of all claims together, as JSON. */
 const MOST_BYTES = 4_096;
-/** Levels of a value. */
+/** Maximum nesting of a value. */
 const DEEPEST = 5;
 
 const isWithin = (value: unknown, levels: number): boolean =>
@@ -11,7 +11,10 @@ const isTextOrNull = (value: unknown): boolean => value === undefined || value =
 const isTexts = (value: unknown): boolean =>
   value === undefined || (Array.isArray(value) && value.every((item) => typeof item === 'string'));
 
-/** What a credential says of its callers: any JSON, but `sub`, `name`, `email` and `groups` fill `caller.…` and have its types. */
+/**
+ * Claims of a credential's callers: any JSON, except that `sub`, `name`, `email` and `groups` fill `caller.…` and need those
+ * types.
+ */
 export const CallerClaims = v.pipe(
   v.record(v.pipe(v.string(), v.minLength(1), v.maxLength(255)), v.unknown()),
   v.check(

@@ -3,10 +3,10 @@ import { Nothing, Timestamp } from '../fields.ts';
 import { operation } from '../operation.ts';
 import { ClientFacts } from './oauth.ts';
 
-/** Sealed by the host that asks. */
+/** Sealed by the host that requests the confirmation. */
 const Request = v.string();
 
-/** What a tool would change, for the person whose client asks. */
+/** The changes of a tool, for the person whose client called it. */
 export const ConfirmationRequest = v.object({
   tool: v.string(),
   title: v.nullable(v.string()),
@@ -25,22 +25,22 @@ export const ConfirmationRequest = v.object({
 });
 export type ConfirmationRequest = v.InferOutput<typeof ConfirmationRequest>;
 
-/** Confirming a write on a page, for people whose MCP client shows no forms (contract section 19). */
+/** Confirmation of a write on a page, for people whose MCP client cannot show forms. */
 export const confirmations = {
-  'confirmations.get': operation('GET /confirmations/{request}', 'admin', {
+  'confirmations.get': operation('GET /confirmations/{request}', 'session', {
     role: 'caller',
     input: v.strictObject({ request: Request }),
     output: ConfirmationRequest,
     summary: 'Get what a tool would change; only the person whose client called it can',
   }),
-  'confirmations.approve': operation('POST /confirmations/{request}/approve', 'admin', {
+  'confirmations.approve': operation('POST /confirmations/{request}/approve', 'session', {
     role: 'caller',
     input: v.strictObject({ request: Request }),
     output: Nothing,
     status: 204,
     summary: 'Approve what a tool would change, as the person whose client called it; the first decision counts',
   }),
-  'confirmations.decline': operation('POST /confirmations/{request}/decline', 'admin', {
+  'confirmations.decline': operation('POST /confirmations/{request}/decline', 'session', {
     role: 'caller',
     input: v.strictObject({ request: Request }),
     output: Nothing,

@@ -1,10 +1,11 @@
 import * as v from 'valibot';
-import { byId, Id, listInput, listOf, patchOf, shownText, stored, textBetween, Version } from '../fields.ts';
-import { field } from '../marks.ts';
+import { byId, CHECK_CHOICES, Id, listInput, listOf, patchOf, shownText, stored, textBetween, Version } from '../fields.ts';
+import { field, valuesOf } from '../marks.ts';
 import { deletion, operation } from '../operation.ts';
+import { ROLE_CHOICES } from './roles.ts';
 import { ClientId, Domain, IssuerUrl, ScopeName, Secret } from '../settings/setting-values.ts';
 
-/** What a sign-in may make of a person. Owners are made by owners alone, never by a group of another system. */
+/** Roles that a sign-in can assign. Owner is not among them: only owners can give that role. */
 export const ProvidedRole = v.picklist(['caller', 'viewer', 'editor', 'admin']);
 export type ProvidedRole = v.InferOutput<typeof ProvidedRole>;
 
@@ -16,7 +17,7 @@ export const IdentityProviderDraft = v.strictObject({
   name: field(shownText(100), { label: 'Name', help: 'Shown on the button of the sign-in page.', placeholder: 'Google' }),
   issuer: field(IssuerUrl, {
     label: 'Issuer',
-    help: 'Exactly as in the provider’s own metadata, path included.',
+    help: 'Exactly as in the provider’s metadata, including the path.',
     control: 'url',
     placeholder: 'https://login.example.com/realms/shop',
   }),
@@ -53,10 +54,7 @@ export const IdentityProviderDraft = v.strictObject({
     help: 'For people without a group below. “None” lets only those groups sign in.',
     choices: {
       null: { label: 'None' },
-      caller: { label: 'Caller' },
-      viewer: { label: 'Viewer' },
-      editor: { label: 'Editor' },
-      admin: { label: 'Admin' },
+      ...Object.fromEntries(ProvidedRole.options.map((role) => [role, { label: ROLE_CHOICES[role].label }])),
     },
     default: 'caller',
   }),
@@ -83,9 +81,7 @@ export const IdentityProvider = v.object({
   client_secret_set: v.boolean(),
   client_secret_missing: v.pipe(
     v.boolean(),
-    v.description(
-      'It was imported without its secret: nobody can sign in through it until client_secret is set, or null for a public client',
-    ),
+    v.description('It was imported without its secret: sign-ins fail until client_secret is set, or null for a public client'),
   ),
   redirect_uri: v.pipe(
     v.nullable(v.string()),
@@ -96,41 +92,52 @@ export const IdentityProvider = v.object({
 });
 export type IdentityProvider = v.InferOutput<typeof IdentityProvider>;
 
-/** One thing that was looked at, in the order of looking. */
+/** One check of a provider, in order. */
+export const PROVIDER_CHECKS = {
+  address: { label: 'Address' },
+  discovery: { label: 'Metadata' },
+  issuer: { label: 'Issuer' },
+  endpoints: { label: 'Endpoints' },
+  pkce: { label: 'PKCE' },
+  algorithms: { label: 'Algorithms' },
+  keys: { label: 'Signing keys' },
+  scopes: { label: 'Scopes' },
+  client: { label: 'Client credentials' },
+};
 export const ProviderCheck = v.object({
-  check: v.picklist(['address', 'discovery', 'issuer', 'endpoints', 'pkce', 'algorithms', 'keys', 'scopes', 'client']),
-  status: v.picklist(['passed', 'warning', 'failed', 'skipped']),
+  check: v.picklist(valuesOf(PROVIDER_CHECKS)),
+  status: v.picklist([...valuesOf(CHECK_CHOICES), 'warning']),
   message: v.string(),
 });
 export type ProviderCheck = v.InferOutput<typeof ProviderCheck>;
 
-/** Where the browser returns to from a provider. */
+/** Path to which providers return the browser. */
 export const CALLBACK_PATH = '/api/v1/auth/oidc/callback';
 
-/** OpenID Connect providers that people sign in with. An administrator's alone: whoever changes one decides who comes in. */
+/** OpenID Connect providers for sign-in. Only administrators can change them, because they decide who can sign in. */
 export const identityProviders = {
-  'identity_providers.list': operation('GET /identity-providers', 'admin', {
+  'identity_providers.list': operation('GET /identity-providers', 'session', {
     input: v.strictObject(listInput(100)),
     output: listOf(IdentityProvider),
     summary: 'List identity providers, in the order of their names',
   }),
-  'identity_providers.create': operation('POST /identity-providers', 'admin', {
+  'identity_providers.create': operation('POST /identity-providers', 'session', {
     input: IdentityProviderDraft,
     output: IdentityProvider,
     status: 201,
     summary: 'Create an identity provider',
   }),
-  'identity_providers.update': operation('PATCH /identity-providers/{id}', 'admin', {
+  'identity_providers.update': operation('PATCH /identity-providers/{id}', 'session', {
     input: v.strictObject({ id: Id, version: v.optional(Version), ...patchOf(IdentityProviderDraft.entries) }),
     output: IdentityProvider,
     summary: 'Change an identity provider; a new issuer needs the client secret again',
   }),
   'identity_providers.delete': deletion(
     'DELETE /identity-providers/{id}',
-    'admin',
+    'session',
     'Delete an identity provider; its people stay, and can no longer sign in through it',
   ),
-  'identity_providers.test': operation('POST /identity-providers/{id}/test', 'admin', {
+  'identity_providers.test': operation('POST /identity-providers/{id}/test', 'session', {
     input: byId,
     output: v.object({ success: v.boolean(), checks: v.array(ProviderCheck) }),
     summary: 'Check address, metadata, issuer, PKCE, keys and client credentials of an identity provider',

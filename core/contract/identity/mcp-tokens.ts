@@ -10,8 +10,8 @@ export const McpToken = v.object({
   name: v.string(),
   token_prefix: v.string(),
   idle_timeout_minutes: v.nullable(v.number()),
-  toolsets: v.pipe(v.nullable(v.array(v.string())), v.description('The toolsets that its callers see; null: everything')),
-  claims: v.pipe(v.record(v.string(), v.unknown()), v.description('What it says of its callers')),
+  toolsets: v.pipe(v.nullable(v.array(v.string())), v.description('The toolsets that its callers can use; null: everything')),
+  claims: v.pipe(v.record(v.string(), v.unknown()), v.description('Claims of its callers')),
   last_used_at: v.nullable(Timestamp),
   revoked: v.boolean(),
   version: v.number(),
@@ -19,7 +19,7 @@ export const McpToken = v.object({
 });
 export type McpToken = v.InferOutput<typeof McpToken>;
 
-/** A year. */
+/** One year. */
 const LONGEST_IDLE_MINUTES = 525_600;
 
 const fields = {
@@ -27,26 +27,28 @@ const fields = {
   idle_timeout_minutes: field(v.nullable(integerBetween(1, LONGEST_IDLE_MINUTES)), {
     label: 'Idle timeout',
     unit: 'minutes',
-    help: 'The token expires after this long without use; null turns it off.',
+    help: 'The token expires after this time without use.',
+    presets: [60, 480, 1_440, 10_080, 43_200, 129_600],
+    choices: { null: { label: 'Never' } },
   }),
   toolsets: field(v.nullable(ToolsetNames), {
     label: 'Toolsets',
-    help: 'Names of the toolsets that its callers see: lists and calls have nothing else. null: everything.',
+    help: 'Toolsets that callers with this token can list and call. null: everything.',
   }),
   claims: field(CallerClaims, {
     label: 'Claims',
-    help: 'What statements and templates read of its callers: sub, name, email and groups, and any other claim.',
+    help: 'Claims of the caller that statements and templates read: sub, name, email, groups and any other.',
   }),
 };
 
-/** Access tokens of the deployed MCP server (auth_type bearer). They work and stop without a deploy. */
+/** Access tokens of the deployed MCP server (auth_type bearer). Creating and revoking them needs no deploy. */
 export const mcpTokens = {
-  'mcp_tokens.list': operation('GET /mcp-tokens', 'admin', {
+  'mcp_tokens.list': operation('GET /mcp-tokens', 'session', {
     input: v.strictObject(listInput(100)),
     output: listOf(McpToken),
     summary: 'List access tokens of the MCP server, newest first; revoked ones for 30 days',
   }),
-  'mcp_tokens.create': operation('POST /mcp-tokens', 'admin', {
+  'mcp_tokens.create': operation('POST /mcp-tokens', 'session', {
     input: v.strictObject({
       name: fields.name,
       idle_timeout_minutes: v.optional(fields.idle_timeout_minutes, null),
@@ -60,7 +62,7 @@ export const mcpTokens = {
     status: 201,
     summary: 'Create an access token of the MCP server',
   }),
-  'mcp_tokens.update': operation('PATCH /mcp-tokens/{id}', 'admin', {
+  'mcp_tokens.update': operation('PATCH /mcp-tokens/{id}', 'session', {
     input: v.strictObject({
       id: Id,
       version: v.optional(Version),
@@ -70,11 +72,11 @@ export const mcpTokens = {
       claims: v.optional(fields.claims),
     }),
     output: McpToken,
-    summary: 'Change an access token of the MCP server; it counts within a second on every connected host',
+    summary: 'Change an access token of the MCP server; the change takes effect within a second on every connected host',
   }),
   'mcp_tokens.delete': deletion(
     'DELETE /mcp-tokens/{id}',
-    'admin',
+    'session',
     'Revoke an access token of the MCP server; it stops working within a second on every connected host',
   ),
 };

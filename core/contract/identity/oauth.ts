@@ -1,16 +1,33 @@
 import * as v from 'valibot';
 import { byId, Id, listInput, listOf, Nothing, shownText, textBetween, Timestamp, Version } from '../fields.ts';
-import { field } from '../marks.ts';
+import { field, valuesOf } from '../marks.ts';
 import { deletion, operation } from '../operation.ts';
 
-/** What is known of a client that people sign in with. */
+export const CLIENT_CHOICES = {
+  app: { label: 'OAuth app', help: 'Added by an administrator of this server' },
+  known: { label: 'Known client', help: 'Known client' },
+  document: { label: 'By web address', help: 'Identified by its web address, not verified by this server' },
+  registration: { label: 'Unverified', help: 'Registered itself, unverified' },
+};
+
+export const STEP_CHOICES = {
+  register: { label: 'Registration' },
+  authorize: { label: 'Authorization' },
+  consent: { label: 'Consent' },
+  token: { label: 'Token' },
+  refresh: { label: 'Token refresh' },
+  provider: { label: 'Identity provider' },
+  password: { label: 'Password' },
+};
+
+/** Details of a client that people sign in with. */
 export const ClientFacts = v.object({
   client_id: v.string(),
-  name: v.pipe(v.string(), v.description('What the client calls itself; nobody checked it, except for apps and known clients')),
+  name: v.pipe(v.string(), v.description('The name that the client reports; verified only for apps and known clients')),
   kind: v.pipe(
-    v.picklist(['app', 'known', 'document', 'registration']),
+    v.picklist(valuesOf(CLIENT_CHOICES)),
     v.description(
-      'app: made by an administrator; known: its document ships with Sluice; document: identified by the host of its client ID; registration: registered itself, unverified',
+      'app: created by an administrator; known: its document ships with Sluice; document: identified by the host of its client ID; registration: registered itself, unverified',
     ),
   ),
   host: v.pipe(v.nullable(v.string()), v.description('Host of the client ID, when that is an address')),
@@ -38,11 +55,8 @@ export const OauthRequest = v.object({
   redirect_host: v.pipe(v.nullable(v.string()), v.description('Host that the answer goes to; null: a program')),
   redirect_scheme: v.pipe(v.string(), v.description('Such as https:, http: for this computer, or that of an editor')),
   person: v.pipe(v.nullable(v.object({ username: v.string() })), v.description('Who is signed in; null: sign in first')),
-  scopes: v.pipe(
-    v.array(OauthScope),
-    v.description('What the person can grant of what the client asked for; else all they can grant'),
-  ),
-  narrowed: v.pipe(v.boolean(), v.description('The client asked for more than the person can grant, or for something else')),
+  scopes: v.pipe(v.array(OauthScope), v.description('The requested scopes that the person can grant; else all they can grant')),
+  narrowed: v.pipe(v.boolean(), v.description('The client requested more than the person can grant, or something else')),
   refused: v.pipe(v.nullable(v.string()), v.description('Why this person cannot approve; null: they can')),
   expires_at: Timestamp,
 });
@@ -55,7 +69,9 @@ const appFields = {
   name: field(shownText(64), { label: 'Name', help: 'Shown to people when they are asked for consent.' }),
   redirect_uris: field(Redirects, {
     label: 'Redirect addresses',
-    help: 'One per line. Compared exactly; the port of localhost and 127.0.0.1 can be any.',
+    help: 'One per line. Must match exactly; localhost and 127.0.0.1 can use any port.',
+    control: 'lines',
+    placeholder: 'https://app.example.com/oauth/callback',
   }),
 };
 const appSwitches = {
@@ -65,7 +81,7 @@ const appSwitches = {
   }),
   trusted: field(v.boolean(), {
     label: 'Skip the consent page',
-    help: 'Only for an app of your own with an https address: people who are signed in are not asked. Local programs and the agent endpoint always ask.',
+    help: 'Only for your apps with an https address. People who are signed in are not asked for consent. Local programs and the agent endpoint always ask.',
   }),
 };
 
@@ -78,7 +94,7 @@ export const OauthApp = v.object({
   trusted: v.boolean(),
   client_secret_set: v.pipe(
     v.boolean(),
-    v.description('False for a confidential app that was imported: nobody can sign in with it before it gets a secret'),
+    v.description('False for a confidential app that was imported: sign-ins fail until it gets a secret'),
   ),
   version: v.number(),
   created_at: Timestamp,
@@ -91,7 +107,7 @@ const OnceSecret = v.object({
   client_secret: v.pipe(v.nullable(v.string()), v.description('Shown only once; null: the app has none')),
 });
 
-/** An app as it stands in an export. */
+/** An app in an export. */
 export const OauthAppItem = v.strictObject({
   ...appFields,
   client_id: v.optional(v.pipe(v.string(), v.regex(/^svc_app_[A-Za-z0-9]{40}$/, 'must be the client ID of an OAuth app'))),
@@ -116,7 +132,7 @@ export const OauthAttempt = v.object({
   client: v.pipe(v.string(), v.description('Name of the client or provider, else its ID')),
   client_id: v.string(),
   step: v.pipe(
-    v.picklist(['register', 'authorize', 'consent', 'token', 'refresh', 'provider', 'password']),
+    v.picklist(valuesOf(STEP_CHOICES)),
     v.description(
       'provider: a person signed in through an identity provider; `client` is its name, `client_id` its issuer. password: a password or second factor was refused',
     ),
@@ -128,7 +144,7 @@ export const OauthAttempt = v.object({
 });
 export type OauthAttempt = v.InferOutput<typeof OauthAttempt>;
 
-/** Signing in from MCP clients (contract section 15): requests that wait for a decision, apps, grants and attempts. */
+/** Sign-in from MCP clients: pending requests, apps, grants and attempts. */
 export const oauth = {
   'oauth_requests.get': operation('GET /oauth/requests/{id}', 'public', {
     requires: 'the cookie of the browser that began the request',
@@ -142,18 +158,18 @@ export const oauth = {
       id: RequestId,
       decision: v.picklist(['approve', 'deny']),
       scopes: v.optional(
-        v.pipe(v.array(textBetween(1, 64)), v.maxLength(500), v.description('Of those asked for; without it, all of them')),
+        v.pipe(v.array(textBetween(1, 64)), v.maxLength(500), v.description('Of the requested ones; without it, all of them')),
       ),
     }),
     output: v.object({ redirect_to: v.pipe(v.string(), v.description('Where the browser takes the answer')) }),
     summary: 'Approve or deny a sign-in request, as the person who is signed in',
   }),
-  'oauth_apps.list': operation('GET /oauth-apps', 'admin', {
+  'oauth_apps.list': operation('GET /oauth-apps', 'session', {
     input: v.strictObject(listInput(100)),
     output: listOf(OauthApp),
     summary: 'List OAuth apps that administrators created, newest first',
   }),
-  'oauth_apps.create': operation('POST /oauth-apps', 'admin', {
+  'oauth_apps.create': operation('POST /oauth-apps', 'session', {
     input: v.strictObject({
       ...appFields,
       confidential: v.optional(appSwitches.confidential, false),
@@ -163,7 +179,7 @@ export const oauth = {
     status: 201,
     summary: 'Create an OAuth app, a client that people can sign in with',
   }),
-  'oauth_apps.update': operation('PATCH /oauth-apps/{id}', 'admin', {
+  'oauth_apps.update': operation('PATCH /oauth-apps/{id}', 'session', {
     input: v.strictObject({
       id: Id,
       version: v.optional(Version),
@@ -174,30 +190,30 @@ export const oauth = {
     output: OauthApp,
     summary: 'Change the name, redirect addresses or trust of an OAuth app',
   }),
-  'oauth_apps.renew_secret': operation('POST /oauth-apps/{id}/secret', 'admin', {
+  'oauth_apps.renew_secret': operation('POST /oauth-apps/{id}/secret', 'session', {
     input: v.strictObject({ id: Id, version: v.optional(Version) }),
     output: OnceSecret,
     summary: 'Give an OAuth app a new secret; the one before stops working at once',
   }),
   'oauth_apps.delete': deletion(
     'DELETE /oauth-apps/{id}',
-    'admin',
+    'session',
     'Delete an OAuth app; its grants and tokens end within a second',
   ),
-  'grants.list': operation('GET /grants', 'admin', {
+  'grants.list': operation('GET /grants', 'session', {
     role: 'caller',
     input: v.strictObject({ ...listInput(100), mine: v.optional(v.pipe(v.boolean(), v.description('Only your own')), false) }),
     output: listOf(Grant),
     summary: 'List clients that people signed in with, last used first',
   }),
-  'grants.delete': operation('DELETE /grants/{id}', 'admin', {
+  'grants.delete': operation('DELETE /grants/{id}', 'session', {
     role: 'caller',
     input: byId,
     output: Nothing,
     status: 204,
     summary: 'End a grant; its tokens stop working within a second on every connected host',
   }),
-  'oauth_attempts.list': operation('GET /oauth/attempts', 'admin', {
+  'oauth_attempts.list': operation('GET /oauth/attempts', 'session', {
     input: v.strictObject({ ...listInput(100), success: v.optional(v.boolean()) }),
     output: listOf(OauthAttempt),
     summary:

@@ -5,7 +5,6 @@ import { deletion, operation } from '../operation.ts';
 import { LoginResult, NewPassword, Role, Username } from './auth.ts';
 import { ROLE_CHOICES } from './roles.ts';
 
-/** Contract section 22. */
 export const MOST_PEOPLE = 1_000;
 export const MOST_GROUPS = 100;
 export const LONGEST_GROUP = 100;
@@ -16,7 +15,7 @@ export const Groups = v.pipe(
   v.check((groups) => new Set(groups).size === groups.length, 'must name each group once'),
 );
 
-/** What an administrator writes of a person. */
+/** The fields of a person that an administrator can set. */
 export const PersonDraft = v.strictObject({
   username: field(Username, { label: 'Username', help: 'What the person signs in with.' }),
   display_name: field(v.nullable(shownText(200)), {
@@ -34,7 +33,7 @@ export const PersonDraft = v.strictObject({
   groups: field(Groups, { label: 'Groups', help: 'Decide which toolsets the person may use.', default: [] }),
   enabled: field(v.boolean(), {
     label: 'Enabled',
-    help: 'A disabled person cannot sign in, and their sessions end.',
+    help: 'Disabled people cannot sign in, and their sessions end.',
     default: true,
   }),
 });
@@ -59,7 +58,7 @@ export const Person = v.object({
 export type Person = v.InferOutput<typeof Person>;
 
 export const people = {
-  'people.list': operation('GET /people', 'admin', {
+  'people.list': operation('GET /people', 'session', {
     input: v.strictObject({
       ...listInput(500),
       search: v.pipe(
@@ -73,46 +72,46 @@ export const people = {
     output: listOf(Person),
     summary: 'List people, by username',
   }),
-  'people.create': operation('POST /people', 'admin', {
+  'people.create': operation('POST /people', 'session', {
     input: PersonDraft,
     output: Person,
     status: 201,
     summary: 'Create a person, who can sign in after an invitation',
   }),
-  'people.get': operation('GET /people/{id}', 'admin', {
+  'people.get': operation('GET /people/{id}', 'session', {
     input: byId,
     output: Person,
     summary: 'Read a person',
   }),
-  'people.update': operation('PATCH /people/{id}', 'admin', {
+  'people.update': operation('PATCH /people/{id}', 'session', {
     input: v.strictObject({ id: Id, version: v.optional(Version), ...patchOf(PersonDraft.entries) }),
     output: Person,
     summary: 'Change fields of a person; role, groups and enabled apply from the next request',
   }),
   'people.delete': deletion(
     'DELETE /people/{id}',
-    'admin',
+    'session',
     'Remove a person, their sessions and their sign-ins from MCP clients',
   ),
-  'people.invite': operation('POST /people/{id}/invite', 'admin', {
+  'people.invite': operation('POST /people/{id}/invite', 'session', {
     input: byId,
     output: v.object({
       invite_url: v.pipe(
         v.string(),
         v.description(
-          'Shown only once; works once, and ends an earlier invitation. It ends too when the person becomes an owner, or whoever made it is no administrator any more',
+          'Shown only once; works once, and ends an earlier invitation. It also ends when the person becomes an owner, or its creator is no longer an administrator',
         ),
       ),
       expires_at: Timestamp,
     }),
     summary: 'Create a link with which a person sets a password, valid for 72 hours',
   }),
-  'people.reset_2fa': operation('POST /people/{id}/reset-2fa', 'admin', {
+  'people.reset_2fa': operation('POST /people/{id}/reset-2fa', 'session', {
     input: byId,
     output: Person,
     summary: 'Turn off the second factor of a person, for a lost authenticator; their sessions end',
   }),
-  'people.end_sessions': deletion('DELETE /people/{id}/sessions', 'admin', 'Sign a person out everywhere'),
+  'people.end_sessions': deletion('DELETE /people/{id}/sessions', 'session', 'Sign a person out everywhere'),
   'auth.accept_invite': operation('POST /auth/accept-invite', 'public', {
     input: v.strictObject({ token: textBetween(1, 200), username: v.optional(Username), password: NewPassword }),
     output: LoginResult,

@@ -1,17 +1,20 @@
 import type { Choice } from '../marks.ts';
 
-/** No schema stands here: the first page of the interface reads it. From the least to the most: each role may do what those before it may. */
+/**
+ * In rising order: each role includes the rights of the previous ones. No schema here, because the first page of the UI loads
+ * this file.
+ */
 export const ROLES = ['caller', 'viewer', 'editor', 'admin', 'owner'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** Whether a role is at least another one. */
+/** Whether a role is the same as or higher than `least`. */
 export const holds = (role: Role, least: Role): boolean => ROLES.indexOf(role) >= ROLES.indexOf(least);
 
-/** What each role may do, as people read it. */
+/** The rights of each role, for people. */
 export const ROLE_CHOICES: Readonly<Record<Role, Choice>> = {
   caller: {
     label: 'Caller',
-    help: 'Signs in from MCP clients and calls tools. In Sluice itself, sees only their own account.',
+    help: 'Signs in from MCP clients and calls tools. In Sluice, sees how to connect, the tools that they can call, and their account.',
   },
   viewer: {
     label: 'Viewer',
@@ -23,7 +26,7 @@ export const ROLE_CHOICES: Readonly<Record<Role, Choice>> = {
   },
   admin: {
     label: 'Admin',
-    help: 'Does everything: settings, tokens, agents, logs and people. Cannot create, change or remove owners.',
+    help: 'Full access, with settings, tokens, agents, logs and people. Cannot create, change or remove owners.',
   },
-  owner: { label: 'Owner', help: 'Does everything, owners included. At least one owner always remains.' },
+  owner: { label: 'Owner', help: 'Full access, owners included. At least one owner always remains.' },
 };

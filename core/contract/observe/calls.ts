@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { OWNED_KINDS } from '../entities.ts';
 import { CanaryState } from '../deploy/canary-state.ts';
 import { Empty, Id, listInput, listOf, Nothing, textBetween, Timestamp } from '../fields.ts';
+import { valuesOf } from '../marks.ts';
 import { operation } from '../operation.ts';
 import { CALL_OUTCOMES } from './outcomes.ts';
 
@@ -10,7 +11,7 @@ export type UsageKind = v.InferOutput<typeof UsageKind>;
 
 const NO_TIME = 'must be a time with its zone, such as 2026-01-31T12:00:00Z';
 
-/** A time with its zone, as the ISO 8601 text that is stored. */
+/** A time with its zone, transformed to the stored ISO 8601 text. */
 export const Time = v.pipe(
   v.string(),
   v.maxLength(64),
@@ -19,12 +20,25 @@ export const Time = v.pipe(
   v.transform((text) => new Date(text).toISOString()),
 );
 
-/** How a call of a tool that asks a person went on. */
-export const Confirmation = v.picklist(['asked', 'accepted', 'declined', 'expired', 'changed', 'checked']);
+/** State of the confirmation that a tool call requires. */
+export const CONFIRMATION_CHOICES = {
+  asked: { label: 'Asked' },
+  accepted: { label: 'Accepted' },
+  declined: { label: 'Declined' },
+  expired: { label: 'Expired, asked again' },
+  changed: { label: 'Rows changed, asked again' },
+  checked: { label: 'Checked by token' },
+};
+export const Confirmation = v.picklist(valuesOf(CONFIRMATION_CHOICES));
 export type Confirmation = v.InferOutput<typeof Confirmation>;
 
-/** How a call ended, for whoever counts. */
+/** The end of a call, for counting. */
 export const Outcome = v.picklist(CALL_OUTCOMES);
+
+export const TokenName = v.pipe(
+  v.nullable(v.string()),
+  v.description('Name of the access token; null: the call came without one, or it was deleted since'),
+);
 
 export const RequestLog = v.object({
   id: v.string(),
@@ -37,6 +51,7 @@ export const RequestLog = v.object({
     v.nullable(v.string()),
     v.description('How an access token begins, or the name of an OAuth caller; in the playground `playground:` and a name'),
   ),
+  token_name: TokenName,
   duration_ms: v.number(),
   wait_ms: v.number(),
   rows: v.number(),
@@ -47,13 +62,38 @@ export const RequestLog = v.object({
   canary: v.pipe(v.nullable(v.string()), v.description('The canary that answered, in place of a version')),
   confirmation: v.pipe(
     v.nullable(Confirmation),
-    v.description('`changed` and `expired`: asked again; `checked`: a token of a two-step call; null: nobody was asked'),
+    v.description('`changed` and `expired`: asked again; `checked`: a token of a two-step call; null: no one was asked'),
   ),
 });
 export type RequestLog = v.InferOutput<typeof RequestLog>;
 
-/** Why a request never became a call. */
-export const RefusalKind = v.picklist(['unauthenticated', 'forbidden', 'not_found', 'too_large', 'rate_limited', 'protocol']);
+/** Failed calls of one definition with the same error. */
+export const Failure = v.object({
+  kind: UsageKind,
+  name: v.string(),
+  error: v.string(),
+  outcome: Outcome,
+  error_message: v.pipe(v.nullable(v.string()), v.description('What the callers got, as in `GET logs/{call_id}`')),
+  calls: v.number(),
+  callers: v.pipe(
+    v.array(v.string()),
+    v.description('At most five: names of access tokens, people or OAuth clients; without a credential the name of the client'),
+  ),
+  last_at: Timestamp,
+  call_id: v.pipe(v.string(), v.description('The latest of the calls')),
+});
+export type Failure = v.InferOutput<typeof Failure>;
+
+/** Why a request did not become a call. */
+export const REFUSAL_CHOICES = {
+  unauthenticated: { label: 'No valid token' },
+  forbidden: { label: 'Not allowed' },
+  not_found: { label: 'Not found' },
+  too_large: { label: 'Too large' },
+  rate_limited: { label: 'Too many attempts' },
+  protocol: { label: 'Protocol error' },
+};
+export const RefusalKind = v.picklist(valuesOf(REFUSAL_CHOICES));
 export type RefusalKind = v.InferOutput<typeof RefusalKind>;
 
 export const RefusedRequest = v.object({
@@ -67,7 +107,7 @@ export const RefusedRequest = v.object({
   called: v.pipe(v.nullable(v.string()), v.description('The tool, resource or prompt that the request named')),
 });
 
-/** What became of the arguments of a call. */
+/** Whether the arguments of a call are available, or why not. */
 export const ArgumentState = v.pipe(
   v.picklist(['logged', 'not_logged', 'removed', 'hidden', 'key_missing']),
   v.description(
@@ -77,10 +117,10 @@ export const ArgumentState = v.pipe(
 export type ArgumentState = v.InferOutput<typeof ArgumentState>;
 const names = v.array(v.string());
 
-/** What became of a canary, and the version that it was promoted to. */
+/** Outcome of a canary, and the version that it was promoted to. */
 const CanaryEnd = v.object({ status: CanaryState.entries.status, version: v.nullable(v.number()) });
 
-/** All that is kept of one call. */
+/** All stored data of one call. */
 export const CallDetail = v.object({
   ...RequestLog.entries,
   error_message: v.pipe(
@@ -116,8 +156,17 @@ export const CallDetail = v.object({
 });
 export type CallDetail = v.InferOutput<typeof CallDetail>;
 
-/** What a call does now: it waits for a slot, its statement runs, a person is asked, or its result is written. */
-export const RunState = v.picklist(['waiting', 'running', 'asking', 'finishing']);
+/**
+ * The current step of a call: waiting for a slot, running its statement, waiting for a person's confirmation, or writing its
+ * result.
+ */
+export const RUN_CHOICES = {
+  waiting: { label: 'Waiting for a slot' },
+  running: { label: 'Statement running' },
+  asking: { label: 'Asking a person' },
+  finishing: { label: 'Writing the result' },
+};
+export const RunState = v.picklist(valuesOf(RUN_CHOICES));
 
 export const RunningCallShown = v.object({
   id: v.string(),
@@ -126,6 +175,7 @@ export const RunningCallShown = v.object({
   connection_id: v.nullable(v.string()),
   client: v.nullable(v.string()),
   token_prefix: v.nullable(v.string()),
+  token_name: TokenName,
   person: v.nullable(v.string()),
   host: v.string(),
   since: Timestamp,
@@ -144,7 +194,7 @@ export const calls = {
     summary:
       'Cancel a running call: its statement is cancelled in the database and its caller is told. A commit that was sent is not undone',
   }),
-  'logs.list': operation('GET /logs', 'admin', {
+  'logs.list': operation('GET /logs', 'session', {
     role: 'viewer',
     input: v.strictObject({
       ...listInput(200),
@@ -164,8 +214,18 @@ export const calls = {
     output: listOf(RequestLog),
     summary: 'Read the request log, newest first; total counts up to 10 001',
   }),
-  // Before what takes an id at the same place of its path.
-  'logs.refusals': operation('GET /logs/refusals', 'admin', {
+  // These must come before the operation that has an ID in the same position of its path.
+  'logs.failures': operation('GET /logs/failures', 'session', {
+    role: 'viewer',
+    input: v.strictObject({
+      ...listInput(200),
+      since: v.optional(Time),
+      until: v.pipe(v.optional(Time), v.description('Only calls before this time')),
+    }),
+    output: listOf(Failure),
+    summary: 'Group the newest 10 000 failed calls by definition and error, the latest first',
+  }),
+  'logs.refusals': operation('GET /logs/refusals', 'session', {
     input: v.strictObject({ ...listInput(200), kind: v.optional(RefusalKind) }),
     output: v.object({
       ...listOf(RefusedRequest).entries,

@@ -1,4 +1,10 @@
-/** Every insight rule, with what it says of itself. No schema stands here: the interface reads it. */
+export const SEVERITY_CHOICES = {
+  error: { label: 'Act now' },
+  warning: { label: 'Improve' },
+  info: { label: 'Good to know' },
+};
+
+/** All insight rules with their texts. No schema here, because the UI loads this file. */
 export const INSIGHT_RULES = {
   'statement-fails': {
     severity: 'error',
@@ -51,7 +57,7 @@ export const INSIGHT_RULES = {
     help: 'A tool was not called once while others were. Each tool costs tokens in every list and makes the choice harder.',
   },
 } as const satisfies Readonly<
-  Record<string, { readonly severity: 'error' | 'warning' | 'info'; readonly label: string; readonly help: string }>
+  Record<string, { readonly severity: keyof typeof SEVERITY_CHOICES; readonly label: string; readonly help: string }>
 >;
 
 export type InsightRuleName = keyof typeof INSIGHT_RULES;
@@ -59,3 +65,8 @@ export const INSIGHT_RULE_NAMES = Object.keys(INSIGHT_RULES) as readonly Insight
 
 export const INSIGHT_PERIODS = ['24h', '7d', '30d'] as const;
 export type InsightPeriod = (typeof INSIGHT_PERIODS)[number];
+export const INSIGHT_PERIOD_CHOICES: Readonly<Record<InsightPeriod, { readonly label: string }>> = {
+  '24h': { label: '24 hours' },
+  '7d': { label: '7 days' },
+  '30d': { label: '30 days' },
+};

@@ -1,11 +1,12 @@
 import * as v from 'valibot';
 import { integerBetween, listInput, listOf, textBetween, Timestamp } from '../fields.ts';
+import { valuesOf } from '../marks.ts';
 import { operation } from '../operation.ts';
-import { INSIGHT_PERIODS, INSIGHT_RULE_NAMES } from './insight-rules.ts';
+import { INSIGHT_PERIODS, INSIGHT_RULE_NAMES, SEVERITY_CHOICES } from './insight-rules.ts';
 
 const ToolName = v.object({ id: v.string(), name: v.string() });
 
-/** A tool that fits a question. */
+/** A tool that matches a question. */
 export const RankedTool = v.object({
   ...ToolName.entries,
   title: v.nullable(v.string()),
@@ -15,7 +16,7 @@ export const RankedTool = v.object({
 });
 export type RankedTool = v.InferOutput<typeof RankedTool>;
 
-/** Two tools that fit a question nearly equally well. */
+/** Two tools that match a question almost equally well. */
 export const ToolOverlap = v.object({
   tools: v.array(
     v.object({
@@ -32,11 +33,11 @@ export const InsightRule = v.picklist(INSIGHT_RULE_NAMES);
 export const InsightPeriod = v.picklist(INSIGHT_PERIODS);
 
 const count = v.number();
-/** Something in the use of the server that its administrators should change or know. */
+/** A finding about the use of the server that administrators should know or act on. */
 export const Insight = v.object({
   id: v.pipe(v.string(), v.description('The same as long as the finding is about the same')),
   rule: InsightRule,
-  severity: v.picklist(['error', 'warning', 'info']),
+  severity: v.picklist(valuesOf(SEVERITY_CHOICES)),
   entity: v.object({ kind: v.picklist(['tool', 'connection', 'token']), id: v.nullable(v.string()), name: v.string() }),
   other: v.pipe(v.nullable(ToolName), v.description('The tool that is confused with it')),
   message: v.pipe(v.string(), v.description('What happens')),

@@ -1,20 +1,20 @@
-/** What the request log keeps of the arguments of one call. It is encrypted on the host, and the server stores only that. */
+/** The logged arguments of one call. The host encrypts them, and the server stores only the ciphertext. */
 export interface LoggedArguments {
-  /** The name that was called: what is encrypted belongs to calls of it alone. */
+  /** Name of the called tool, so that the ciphertext cannot be moved to a call of another one. */
   readonly called: string;
-  /** Those that are kept, with masked ones as their masks show them. */
+  /** Logged arguments; masked ones have their masked values. */
   readonly arguments: Readonly<Record<string, unknown>>;
-  /** Names of those that are not shown as they were sent. */
+  /** Names of the masked arguments. */
   readonly masked: readonly string[];
-  /** Names of those that did not fit. */
+  /** Names of the arguments that exceeded the size limit. */
   readonly left_out: readonly string[];
 }
 
-/** What they are encrypted for: nothing that is encrypted for another thing opens as this. */
+/** Purpose of the encryption: ciphertexts for other purposes cannot be decrypted with it. */
 export const LOGGED_ARGUMENTS = 'logged-arguments/1';
 
-/** Of the arguments of a call as JSON, in bytes. */
+/** Maximum bytes of a call's arguments as JSON. */
 export const MOST_LOGGED = 16 * 1024;
 
-/** `MOST_LOGGED` with the names of what is masked and left out, encrypted, as base64url. */
+/** Maximum characters as base64url, encrypted, including the names of masked and omitted arguments. */
 export const LONGEST_SEALED = 64 * 1024;

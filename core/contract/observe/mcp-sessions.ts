@@ -1,17 +1,18 @@
 import * as v from 'valibot';
 import { listInput, listOf, textBetween, Timestamp } from '../fields.ts';
 import { operation } from '../operation.ts';
-import { Outcome, Time, UsageKind } from './calls.ts';
+import { Outcome, Time, TokenName, UsageKind } from './calls.ts';
 
 const text = v.nullable(v.string());
 
-/** What one client did without a break of 30 minutes, or in one session of the protocol. */
+/** The activity of one client without a break of 30 minutes, or in one protocol session. */
 export const McpSession = v.object({
   id: v.string(),
   started_at: Timestamp,
   last_at: Timestamp,
   client: text,
   token_prefix: text,
+  token_name: TokenName,
   person: text,
   token: text,
   client_id: text,
@@ -25,9 +26,9 @@ export const McpSession = v.object({
 });
 export type McpSession = v.InferOutput<typeof McpSession>;
 
-/** One step of a session: a list that was read, or a call. */
+/** One event of a session: a list request or a call. */
 export const SessionEvent = v.object({
-  /** Of a call, for its detail. */
+  /** ID of the call, for its details. */
   call_id: text,
   timestamp: Timestamp,
   kind: v.union([UsageKind, v.literal('list')]),

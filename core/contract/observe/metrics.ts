@@ -2,19 +2,19 @@ import * as v from 'valibot';
 import { integerBetween, textBetween, Timestamp } from '../fields.ts';
 import { operation } from '../operation.ts';
 import { Outcome, Time, UsageKind } from './calls.ts';
-import { CALLER_KEYS, HOURS_KEPT_DAYS, MINUTES_KEPT_DAYS, MOST_POINTS, PERIODS } from './metric-ranges.ts';
+import { CALLER_KEYS, HOURS_RETENTION_DAYS, MINUTES_RETENTION_DAYS, MOST_POINTS, PERIODS } from './metric-ranges.ts';
 
 export const Period = v.picklist(PERIODS);
 
 const outcomes = v.record(Outcome, v.number());
-/** Said once, where it is read first. */
+/** Described only at the field that is read first. */
 const NEVER_RAN = 'Refused calls and those without a slot are in no duration';
 
-/** Durations in ms; percentiles are within 2% of a measured duration. */
+/** Durations in milliseconds; percentiles are within 2% of the measured duration. */
 const counted = {
   calls: v.number(),
   errors: v.number(),
-  /** Calls that the durations are of. */
+  /** Number of calls that the durations include. */
   ran: v.number(),
   avg_ms: v.number(),
   p50_ms: v.number(),
@@ -24,18 +24,18 @@ const counted = {
 };
 const figures = {
   ...counted,
-  /** 0 to 1. */
+  /** From 0 to 1. */
   error_rate: v.number(),
   rows: v.number(),
   bytes: v.number(),
   last_called_at: Timestamp,
 };
 
-/** What was called within the period. */
+/** Usage of one definition within the period. */
 export const UsageStats = v.object({ id: v.nullable(v.string()), ...figures });
 export type UsageStats = v.InferOutput<typeof UsageStats>;
 
-/** What one client, person or access token called. */
+/** Usage by one client, person or access token. */
 export const CallerStats = v.object({
   key: v.pipe(v.nullable(v.string()), v.description('Value for the filter; null: calls without one')),
   name: v.pipe(v.nullable(v.string()), v.description('Of the person or access token')),
@@ -48,14 +48,14 @@ export type Point = v.InferOutput<typeof Point>;
 
 const byName = v.record(v.string(), UsageStats);
 const named = { tools: v.pipe(byName, v.description(`By name. ${NEVER_RAN}`)), resources: byName, prompts: byName };
-/** What is counted; an end that is later than now says that the last minute or interval is not complete yet. */
+/** The counted period. If `until` is in the future, the last minute or interval is not complete yet. */
 const span = { since: v.string(), until: v.string() };
 const callers = v.pipe(
   v.optional(v.array(CallerStats)),
   v.description('With `by`: the 200 clients, persons or access tokens with the most calls'),
 );
 
-/** A version that began to be served. */
+/** A version that started to be served. */
 export const DeployMark = v.object({
   version: v.number(),
   from_version: v.pipe(v.nullable(v.number()), v.description('The version served before; null: none')),
@@ -72,7 +72,7 @@ const range = {
   since: v.pipe(
     v.optional(Time),
     v.description(
-      `Instead of a period: start of a range, at most ${HOURS_KEPT_DAYS} days ago. Older than ${MINUTES_KEPT_DAYS} days: widened to whole hours`,
+      `Instead of a period: start of a range, at most ${HOURS_RETENTION_DAYS} days ago. Older than ${MINUTES_RETENTION_DAYS} days: widened to whole hours`,
     ),
   ),
   until: v.pipe(v.optional(Time), v.description('End of the range that begins at `since`; now if omitted')),
@@ -83,7 +83,7 @@ const range = {
   person: v.pipe(filter, v.description('Only calls of this person; subject as in the request log')),
   token: v.pipe(filter, v.description('Only calls with this access token; id or first characters')),
   connection_id: v.pipe(v.optional(textBetween(1, 64)), v.description('Only calls on this connection')),
-  compare: v.pipe(v.optional(v.boolean(), false), v.description('Adds the equally long time before, as `previous`')),
+  compare: v.pipe(v.optional(v.boolean(), false), v.description('Adds the period of the same length before, as `previous`')),
 };
 
 export const metrics = {
@@ -117,7 +117,7 @@ export const metrics = {
       interval_seconds: v.pipe(
         v.optional(v.pipe(integerBetween(60, 86_400), v.multipleOf(60))),
         v.description(
-          `Interval between points, in whole minutes; in whole hours before the last ${MINUTES_KEPT_DAYS} days. If omitted, 60 for a period, and at most 120 points for a range. At most ${MOST_POINTS} points`,
+          `Interval between points, in whole minutes; in whole hours before the last ${MINUTES_RETENTION_DAYS} days. If omitted, 60 for a period, and at most 120 points for a range. At most ${MOST_POINTS} points`,
         ),
       ),
     }),

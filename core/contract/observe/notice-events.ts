@@ -3,9 +3,9 @@ import { listInput, listOf, Timestamp } from '../fields.ts';
 import { NoticeEvent } from '../notices.ts';
 import { operation } from '../operation.ts';
 
-/** How long events are kept, and how many of each kind. */
-export const EVENTS_KEPT_DAYS = 30;
-export const EVENTS_KEPT = 200;
+/** Retention of events, and the maximum per kind. */
+export const EVENTS_RETENTION_DAYS = 30;
+export const MAX_EVENTS_PER_KIND = 200;
 export const MOST_UNREAD = 100;
 
 export const NoticeItem = v.object({
@@ -30,15 +30,15 @@ const unread = v.pipe(
   ),
 );
 
-/** What happened, with or without a webhook. */
+/** Events, with or without a webhook. */
 export const noticeEvents = {
   'notices.events': operation('GET /notices/events', 'read', {
     input: v.strictObject({ ...listInput(100), event: v.optional(NoticeEvent) }),
     output: v.object({ ...listOf(NoticeItem).entries, unread }),
     agent: 'list_notices',
-    summary: `List what happened, newest first: the last ${EVENTS_KEPT} of each event, for ${EVENTS_KEPT_DAYS} days. What concerns sign-ins, the prompt guard and certificates only administrators see, and nobody what they did themselves`,
+    summary: `List what happened, newest first: the last ${MAX_EVENTS_PER_KIND} of each event, for ${EVENTS_RETENTION_DAYS} days. Only administrators see events of sign-ins, the prompt guard and certificates; no one sees events of their own actions`,
   }),
-  'notices.read': operation('POST /notices/events/read', 'admin', {
+  'notices.read': operation('POST /notices/events/read', 'session', {
     role: 'viewer',
     input: v.strictObject({
       up_to: v.pipe(

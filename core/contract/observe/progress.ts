@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { operation } from '../operation.ts';
 
-/** How far a change of many records is. */
+/** Progress of a change of many records. */
 export const Progress = v.object({
   step: v.picklist(['check', 'write']),
   done: v.number(),

@@ -5,7 +5,10 @@ import { Time, UsageKind } from './calls.ts';
 
 const numbers = (members: string) => v.pipe(v.array(v.number()), v.description(members));
 
-/** Who called what within a span of time: numbers in a row, places in the lists of names of the answer. What is not listed is zero. */
+/**
+ * Calls by client and definition within a time span, as flat number arrays with indexes into the response's name lists. Missing
+ * entries are zero.
+ */
 export const TrafficSpan = v.object({
   timestamp: v.pipe(Timestamp, v.description('Start of the span')),
   seconds: v.number(),

@@ -8,11 +8,11 @@ const whole = v.pipe(count, v.integer(), v.maxValue(2 ** 31 - 1));
 const cut = (most: number) =>
   v.pipe(
     v.string(),
-    // What a client calls itself is stored as it is: no NUL, no half character.
+    // Names from clients are stored without NUL and lone surrogates, which databases refuse.
     v.transform((text) => text.replaceAll('\0', '').slice(0, most).toWellFormed()),
   );
 
-/** What a client calls itself. A host says nothing of one without a name, or that it is empty. */
+/** Name that the client reports. Null if it has none or an empty one. */
 const client = v.nullish(
   v.pipe(
     cut(255),
@@ -21,7 +21,7 @@ const client = v.nullish(
   null,
 );
 
-/** Names one run of a host. */
+/** Identifies one run of a host. */
 export const BootId = v.pipe(v.string(), v.regex(/^[\w.:-]{1,64}$/));
 
 export const CallerIds = v.object({
@@ -29,10 +29,10 @@ export const CallerIds = v.object({
   token: v.nullish(cut(64), null),
   client_id: v.nullish(cut(255), null),
 });
-/** At most one of person and token is known. */
+/** At most one of `person` and `token` is set. */
 export type CallerIds = v.InferOutput<typeof CallerIds>;
 
-/** What calls of a batch have in common: what was called, and by whom. */
+/** The fields that calls of a batch share: what was called, and by whom. */
 export const CallGroup = v.object({
   kind: UsageKind,
   name: cut(255),
@@ -41,24 +41,24 @@ export const CallGroup = v.object({
   snapshot_version: v.nullish(whole, null),
   client,
   token_prefix: v.nullish(cut(32), null),
-  /** While a canary runs: which one, and the side that the call was on. */
+  /** The running canary and the side of the call. */
   canary: v.nullish(v.object({ id: cut(64), side: v.picklist(['live', 'canary']) })),
-  /** Absent: nobody was asked. */
+  /** Absent: no confirmation was required. */
   confirmation: v.optional(Confirmation),
-  /** Whose credential it was; absent: nobody's. */
+  /** The owner of the credential. Absent: no credential. */
   caller: v.optional(CallerIds),
-  /** A digest of the id of its session; absent: the protocol has none. */
+  /** Digest of the session ID; absent: the protocol has no sessions. */
   session: v.optional(cut(32)),
 });
 export type CallGroup = v.InferOutput<typeof CallGroup>;
 
 const MOST_CALLS = 10_000;
-/** 9999-12-31: the last day that sorts as text. */
+/** 9999-12-31, the last day that sorts correctly as text. */
 const LATEST_MS = 253_402_300_799_999;
-/** Beyond every duration and size there is; below it a number has at most 16 digits with its microseconds. */
+/** Larger than any real duration or size; smaller numbers have at most 16 digits including microseconds. */
 const LARGEST = 1e12;
 
-/** A list that is looked through once: a schema for every one of its members would cost more than storing them. */
+/** An array that is checked in one pass: a schema for each element would cost more than storing it. */
 const column = <T>(isMember: (value: unknown) => boolean, members: string) =>
   v.custom<readonly T[]>(
     (list) => Array.isArray(list) && list.length <= MOST_CALLS && list.every(isMember),
@@ -70,24 +70,24 @@ const counts = column<number>((value) => isBetween(value, LARGEST), `numbers fro
 const isBetween = (value: unknown, most: number): boolean => typeof value === 'number' && value >= 0 && value <= most;
 const isCode = (value: unknown): boolean => value === null || (typeof value === 'string' && /^[\w.:-]{1,64}$/.test(value));
 
-/** Calls, the first to end first: every list has one member for each call. */
+/** Calls ordered by end. All arrays have one element per call. */
 export const Calls = v.pipe(
   v.object({
-    /** Place in the groups of the batch. */
+    /** Index in the batch's groups. */
     group: wholes(MOST_CALLS - 1),
-    /** When it ended, in ms since 1970. */
+    /** End in milliseconds since 1970. */
     timestamp: wholes(LATEST_MS),
     duration_ms: counts,
     /** Time in the queue, part of the duration. */
     wait_ms: counts,
     rows: wholes(2 ** 31 - 1),
-    /** Characters of the answer. */
+    /** Characters of the response. */
     bytes: counts,
-    /** Time in the database, part of the duration. Hosts of an earlier version send neither this nor the next. */
-    database_ms: v.optional(counts),
-    /** What the answer costs a model, about. */
-    tokens: v.optional(wholes(2 ** 31 - 1)),
-    /** 1: the result ended at a limit. Absent: none did, or the host is of an earlier version. */
+    /** Time in the database, part of the duration. */
+    database_ms: counts,
+    /** Estimated tokens of the response. */
+    tokens: wholes(2 ** 31 - 1),
+    /** 1 if a limit cut the result. Absent: no result was cut. */
     truncated: v.optional(wholes(1)),
     /** Error code of a failed call. */
     error: column<string | null>(isCode, 'error codes or nulls'),
@@ -96,41 +96,51 @@ export const Calls = v.pipe(
 );
 export type Calls = v.InferOutput<typeof Calls>;
 
-const NO_CALLS: Calls = { group: [], timestamp: [], duration_ms: [], wait_ms: [], rows: [], bytes: [], error: [] };
+const NO_CALLS: Calls = {
+  group: [],
+  timestamp: [],
+  duration_ms: [],
+  wait_ms: [],
+  rows: [],
+  bytes: [],
+  database_ms: [],
+  tokens: [],
+  error: [],
+};
 
-/** What few calls have: what a caller got instead of a result, and the trace that the call is part of. */
+/** Details that few calls have: the error that the caller received, the trace, ignored or logged arguments. */
 export const CallNote = v.object({
-  /** Place of the call in the batch. */
+  /** Index of the call in the batch. */
   at: v.pipe(whole, v.maxValue(MOST_CALLS - 1)),
   error_message: v.optional(cut(2_000)),
   sqlstate: v.optional(cut(8)),
   trace_id: v.optional(v.pipe(v.string(), v.regex(/^[0-9a-f]{32}$/))),
-  /** Names of arguments that its tool does not declare, when it was answered without them. */
+  /** Names of undeclared arguments that a call ignored. */
   ignored_arguments: v.optional(v.pipe(v.array(cut(64)), v.maxLength(20))),
-  /** What the call sent, of a tool that logs it: encrypted by the host, and opened for nobody who may not read it. */
+  /** Logged arguments, encrypted by the host. Only people with access to them can decrypt them. */
   arguments: v.optional(v.pipe(v.string(), v.maxLength(LONGEST_SEALED), v.regex(/^[\w-]+$/))),
 });
 export type CallNote = v.InferOutput<typeof CallNote>;
 
-/** A list that a client read, or what it did to begin. */
+/** A list request of a client, or its initialization. */
 export const ListRead = v.object({
   client,
   token_prefix: v.nullish(cut(32), null),
   caller: v.optional(CallerIds),
   session: v.optional(cut(32)),
-  /** In ms since 1970. */
+  /** Milliseconds since 1970. */
   timestamp: v.pipe(count, v.integer(), v.maxValue(LATEST_MS)),
   method: cut(64),
   duration_ms: count,
 });
 export type ListRead = v.InferOutput<typeof ListRead>;
 
-/** A request that never became a call. */
+/** A request that did not become a call. */
 export const Refusal = v.object({
-  /** In ms since 1970. */
+  /** Milliseconds since 1970. */
   timestamp: v.pipe(count, v.integer(), v.maxValue(LATEST_MS)),
   kind: RefusalKind,
-  /** Of HTTP; 200: it was refused in the words of the protocol. */
+  /** HTTP status; 200: refused by a protocol error. */
   status: whole,
   reason: cut(500),
   address: v.nullable(cut(64)),
@@ -139,7 +149,7 @@ export const Refusal = v.object({
 });
 export type Refusal = v.InferOutput<typeof Refusal>;
 
-/** A call that has run for a while. */
+/** A call that has been running for a while. */
 export const RunningCall = v.object({
   id: cut(128),
   kind: UsageKind,
@@ -148,13 +158,13 @@ export const RunningCall = v.object({
   client,
   token_prefix: v.nullable(cut(32)),
   caller: v.optional(CallerIds),
-  /** In ms since 1970. */
+  /** Milliseconds since 1970. */
   since: v.pipe(count, v.integer(), v.maxValue(LATEST_MS)),
   state: RunState,
 });
 export type RunningCall = v.InferOutput<typeof RunningCall>;
 
-/** A connection's queue on one host. */
+/** State of a connection's queue on one host. */
 export const QueueGauge = v.object({
   id: cut(64),
   name: cut(255),
@@ -164,14 +174,13 @@ export const QueueGauge = v.object({
   completed: count,
   rejected: count,
   timed_out: count,
-  /** Hosts of an earlier version do not send it. */
-  longest_wait_ms: v.optional(count, 0),
-  /** Of the last 5 to 10 minutes. */
+  longest_wait_ms: count,
+  /** Waits of the last 5 to 10 minutes. */
   waits: v.object({ count, total_ms: count, histogram: v.record(v.pipe(v.string(), v.digits()), count) }),
 });
 export type QueueGauge = v.InferOutput<typeof QueueGauge>;
 
-/** A line of a host's own log. */
+/** A line of a host's log. */
 export const HostLine = v.object({
   timestamp: Time,
   level: v.picklist(LOG_LEVELS),
@@ -181,8 +190,8 @@ export const HostLine = v.object({
 export type HostLine = v.InferOutput<typeof HostLine>;
 
 /**
- * What a host sends in a row: a batch is stored once for each boot id and sequence, and sequences grow. What is not known here
- * is refused: a batch that is taken without its calls would lose them without a word.
+ * Reports of a host, in order: a batch is stored once per boot ID and sequence number, and sequence numbers grow. Unknown fields
+ * are refused, because accepting a batch without its calls would lose them silently.
  */
 export const UsageBatch = v.pipe(
   v.strictObject({
@@ -192,18 +201,18 @@ export const UsageBatch = v.pipe(
     calls: v.optional(Calls, NO_CALLS),
     notes: v.optional(v.pipe(v.array(CallNote), v.maxLength(MOST_CALLS)), []),
     lines: v.optional(v.pipe(v.array(HostLine), v.maxLength(1_000)), []),
-    /** MCP access tokens that were used since the last batch. */
+    /** MCP access tokens used since the last batch. */
     token_uses: v.optional(v.pipe(v.array(v.object({ id: cut(64), last_used_at: Time })), v.maxLength(1_000)), []),
     lists: v.optional(v.pipe(v.array(ListRead), v.maxLength(MOST_CALLS)), []),
     refusals: v.optional(v.pipe(v.array(Refusal), v.maxLength(1_000)), []),
-    /** How many there were, those that are not listed included. */
+    /** Number of refused requests, including those that are not listed. */
     refused: v.optional(v.record(RefusalKind, count), {}),
-    /** Absent: as they were. */
+    /** Absent: unchanged. */
     queues: v.optional(v.pipe(v.array(QueueGauge), v.maxLength(10_000))),
     running: v.optional(v.pipe(v.array(RunningCall), v.maxLength(1_000))),
   }),
   v.forward(
-    v.check(({ groups, calls }) => calls.group.every((place) => place < groups.length), 'names a group that is not there'),
+    v.check(({ groups, calls }) => calls.group.every((index) => index < groups.length), 'names a group that is not there'),
     ['calls', 'group'],
   ),
 );

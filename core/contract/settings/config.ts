@@ -14,15 +14,18 @@ export const MOST_CLIENTS = 10;
 
 export const MOST_VARIABLES = 100;
 
-/** Without a secret, toolsets or claims a client keeps its own. `secret_set` is read back and ignored. */
+/**
+ * An update without secret, toolsets or claims leaves those of the client unchanged. `secret_set` is returned by reads and
+ * ignored in writes.
+ */
 const OauthClientDraft = v.strictObject({
-  client_id: ClientId,
-  client_secret: v.optional(Secret),
+  client_id: field(ClientId, { label: 'Client ID', control: 'mono' }),
+  client_secret: v.optional(field(Secret, { label: 'Client secret', secret: true })),
   secret_set: v.optional(v.boolean()),
   toolsets: v.optional(
-    v.pipe(v.nullable(ToolsetNames), v.description('Names of the toolsets that the client sees; null: everything')),
+    field(v.nullable(ToolsetNames), { label: 'Toolsets', help: 'Names of the toolsets that the client sees; null: everything' }),
   ),
-  claims: v.optional(v.pipe(CallerClaims, v.description('What statements and templates read of the client'))),
+  claims: v.optional(field(CallerClaims, { label: 'Claims', help: 'Claims of the client that statements and templates read.' })),
 });
 
 export const ServerConfigPatch = v.strictObject({
@@ -47,10 +50,10 @@ export const ServerConfigPatch = v.strictObject({
   ),
 });
 
-/** Settings that a token may change; whatever is added is closed until it is marked. */
+/** Settings that tokens can change. New settings are closed until they are marked as open. */
 export const TOKEN_SETTINGS = openNames(ServerConfigPatch.entries);
 
-/** Settings that take effect at the next deploy; the others do at once. */
+/** Settings that take effect at the next deploy; all others do immediately. */
 export const FROZEN_SETTINGS: ReadonlySet<string> = new Set([
   ...Object.keys({ ...frozenSettings, ...frozenWhenSet }),
   'oauth_clients',
@@ -63,7 +66,7 @@ export type ServerConfigPatch = v.InferOutput<typeof ServerConfigPatch>;
 export const ServerConfig = v.object({
   ...plainSettings,
   deploy_gates: v.pipe(DeployGates, v.description('What each gate does with its findings at a deploy')),
-  // A default may come from the environment, where 0 lets the system choose.
+  // No minimum: a default from the environment can be 0, with which the system chooses a port.
   port: v.number(),
   oauth_clients: v.array(
     v.object({
@@ -103,10 +106,10 @@ export const config = {
   }),
 };
 
-/** Whether an address to listen on is of this machine alone. */
+/** Whether a listen address is reachable only from this machine. */
 export const isLoopback = (host: string): boolean => /^(?:localhost|127(?:\.\d{1,3}){3}|::1|0:0:0:0:0:0:0:1)$/i.test(host);
 
-/** Whether nobody has to show anything to call the tools. */
+/** Whether tools can be called without credentials. */
 export const asksNothing = ({ auth_type, transport }: Pick<ServerConfig, 'auth_type' | 'transport'>): boolean =>
   auth_type === 'none' && transport !== 'stdio';
 
@@ -115,7 +118,7 @@ interface WhoGetsIn extends Pick<ServerConfig, 'auth_type' | 'transport' | 'intr
   readonly oauth_clients: readonly unknown[];
 }
 
-/** The field for want of which no caller could get in, and the sentence; null when callers can. */
+/** The setting without which no caller gets in, with a message; null if callers can get in. */
 export function lockedOut(
   server: WhoGetsIn,
 ): { field: 'introspection_url' | 'oauth_clients' | 'jwt_issuers'; message: string } | null {

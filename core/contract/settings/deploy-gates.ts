@@ -1,18 +1,22 @@
 import * as v from 'valibot';
+import { valuesOf } from '../marks.ts';
 
-export const GateMode = v.picklist(['off', 'warn', 'block']);
+export const GATE_CHOICES = { off: { label: 'Off' }, warn: { label: 'Warn' }, block: { label: 'Block the deploy' } };
+export const GateMode = v.picklist(valuesOf(GATE_CHOICES));
 export type GateMode = v.InferOutput<typeof GateMode>;
 
 interface GateSetting {
   readonly label: string;
   readonly help: string;
-  /** Until an administrator chooses another. */
+  /** The default. */
   readonly mode: GateMode;
-  /** No token may deploy past its findings. */
+  /** Tokens cannot deploy past its findings. */
   readonly people_only?: true;
 }
 
-/** The gates of a deploy that administrators set, in the order in which they run. Their checks: `core/deploy/gates/index.ts`. */
+/**
+ * Deploy gates that administrators configure, in the order in which they run. Their checks are in `core/deploy/gates/index.ts`.
+ */
 const SETTINGS = {
   breaking: {
     label: 'Breaking changes',
@@ -26,7 +30,7 @@ const SETTINGS = {
   },
   tests: {
     label: 'Tests',
-    help: 'Enabled tests of changed definitions, and of those that depend on them. No token deploys past a failing one.',
+    help: 'Enabled tests of changed definitions, and of those that depend on them. A token cannot deploy while one of them fails.',
     mode: 'block',
     people_only: true,
   },
@@ -48,10 +52,10 @@ export const DEFAULT_GATES = ofEach((name) => DEPLOY_GATES[name].mode);
 
 export const DeployGates = v.object(ofEach(() => GateMode));
 export type DeployGates = v.InferOutput<typeof DeployGates>;
-/** A gate that is left out keeps its mode. */
+/** A missing gate stays unchanged. */
 export const DeployGatesPatch = v.strictObject(ofEach(() => v.optional(GateMode)));
 
-/** What a deploy may pass knowingly. */
+/** Gates whose findings the deploy ignores on request. */
 export const Allow = v.pipe(
   v.array(GateName),
   v.maxLength(GATE_NAMES.length),

@@ -9,10 +9,10 @@ interface Rule extends Choice {
   readonly help: string;
 }
 
-/** Tokens that the lists of one toolset may take of every conversation (contract section 17). */
+/** Maximum tokens for the lists of one toolset in a conversation. */
 export const MOST_TOOLSET_TOKENS = 8_000;
 
-/** Every lint rule, with what it says of itself. */
+/** All lint rules with their texts. */
 export const LINT_RULES = {
   'description-missing': {
     severity: 'warning',
@@ -67,7 +67,7 @@ export const LINT_RULES = {
   'write-unconfirmed': {
     severity: 'info',
     label: 'Writes without confirmation',
-    help: 'The tool changes data and confirm is never, so a model alone decides. Clients that can ask a person do so when confirm is set.',
+    help: 'The tool changes data without confirmation, so a model alone decides. With confirmation, a person approves each change.',
   },
   'secret-text': {
     severity: 'error',

@@ -5,7 +5,7 @@ import { DEFAULT_GATES, DeployGatesPatch } from './deploy-gates.ts';
 import { LINT_RULE_NAMES, LINT_RULES, LintRule } from './lint-rules.ts';
 import { DnsProvider, Domain } from './setting-values.ts';
 
-/** Settings that take effect at once. */
+/** Settings that take effect immediately. */
 export const liveSettings = {
   ssl_enabled: field(v.boolean(), { label: 'HTTPS enabled', help: 'The domain must resolve to this server.', default: false }),
   ui_domain: field(v.nullable(Domain), { label: 'UI domain', control: 'mono', placeholder: 'sluice.example.com', default: null }),
@@ -23,7 +23,7 @@ export const liveSettings = {
   }),
   acme_email: field(v.nullable(v.pipe(textBetween(3, 254), v.email('must be an email address'))), {
     label: 'Contact email',
-    help: 'Contact of the account at the certificate authority. Let’s Encrypt sends no warnings: use a webhook for the event certificate.',
+    help: 'Contact of the account at the certificate authority. Let’s Encrypt sends no warnings, so use a webhook for the event Certificate.',
     control: 'email',
     default: null,
   }),
@@ -52,7 +52,7 @@ export const liveSettings = {
   }),
   prompt_guard_enabled: field(v.boolean(), {
     label: 'Prompt guard enabled',
-    help: 'Rejects definitions with text that gives orders to a model.',
+    help: 'Rejects definitions that contain a prompt injection.',
     default: true,
   }),
   prompt_guard_threshold: field(v.picklist(['low', 'medium', 'high']), {
@@ -60,7 +60,7 @@ export const liveSettings = {
     control: 'cards',
     choices: {
       low: { label: 'Low', help: 'Anything unusual. Expect false positives.' },
-      medium: { label: 'Medium', help: 'Text that reads like an order to a model.' },
+      medium: { label: 'Medium', help: 'Text that reads like an instruction to a model.' },
       high: { label: 'High', help: 'Only text that is almost never harmless.' },
     },
     default: 'medium',
@@ -89,7 +89,7 @@ export const liveSettings = {
   oauth_access_minutes: field(integerBetween(5, 1_440), {
     label: 'Access token lifetime',
     unit: 'min',
-    help: 'How long a token of a signed-in person works. Clients renew it by themselves.',
+    help: 'How long a token of a signed-in person works. Clients renew it automatically.',
     default: 60,
   }),
   oauth_refresh_days: field(integerBetween(1, 90), {
@@ -101,7 +101,7 @@ export const liveSettings = {
   oauth_grant_days: field(integerBetween(1, 366), {
     label: 'Sign in again after',
     unit: 'days',
-    help: 'A client must sign in again this long after a person let it in, however often it is used.',
+    help: 'A client must sign in again this long after a person approved it, however often it is used.',
     default: 90,
   }),
   dynamic_registration: field(v.boolean(), {
@@ -115,14 +115,14 @@ export const liveSettings = {
     default: true,
   }),
   log_arguments_hours: field(integerBetween(1, 720), {
-    label: 'Keep logged arguments',
+    label: 'Retention of logged arguments',
     unit: 'h',
-    help: 'Arguments of tools with Log arguments are removed from the request log after this time. Their calls stay.',
+    help: 'Arguments of tools with Log arguments are deleted from the request log after this time. The calls stay.',
     default: 24,
   }),
   agent_enabled: field(v.boolean(), {
     label: 'Agent endpoint enabled',
-    help: 'When disabled, every call is answered 403. Tokens are kept and work again later.',
+    help: 'When disabled, every call gets 403. Tokens work again once it is enabled.',
     default: true,
   }),
   agent_rate_limit: field(integerBetween(1, 1_000_000), {

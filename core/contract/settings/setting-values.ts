@@ -1,28 +1,35 @@
 import * as v from 'valibot';
 import { textBetween } from '../fields.ts';
+import { valuesOf } from '../marks.ts';
 
 export const Transport = v.picklist(['http', 'sse', 'stdio']);
-/** In rising order of what a caller has to show. */
+/** In rising order of required authentication. */
 export const AuthType = v.picklist(['none', 'bearer', 'oauth_credentials', 'oauth_introspection', 'jwt', 'oauth']);
 export const DnsProvider = v.picklist(['cloudflare', 'route53']);
 
-/** ASCII (specification 2.7). */
+/** ASCII only. */
 export const VariableName = v.pipe(
   v.string(),
   v.regex(/^[a-zA-Z_]\w{0,63}$/, 'must begin with a letter or underscore and hold at most 64 letters, digits and underscores'),
 );
-export const VariableType = v.picklist(['string', 'integer', 'float', 'boolean']);
+export const VARIABLE_CHOICES = {
+  string: { label: 'Text' },
+  integer: { label: 'Integer' },
+  float: { label: 'Number' },
+  boolean: { label: 'True or false' },
+};
+export const VariableType = v.picklist(valuesOf(VARIABLE_CHOICES));
 export type VariableType = v.InferOutput<typeof VariableType>;
 
 const Text = textBetween(0, 10_000);
 const Finite = v.pipe(v.number(), v.finite());
 const Scalar = v.union([Text, Finite, v.boolean()], 'must be a string, a number, true or false');
-/** JSON has rounded such an integer already: whoever does not say that it is a float expects another number. */
+/** JSON parsing has already rounded such an integer, so without the type float it is not the value that the caller sent. */
 const isExact = (value: unknown): boolean => !Number.isInteger(value) || Number.isSafeInteger(value);
 const INEXACT = 'must be an integer from -(2^53 - 1) to 2^53 - 1; send a larger one as a string, or with the type float';
 type Scalar = v.InferOutput<typeof Scalar>;
 
-/** What a value may be for each type. Integers beyond 2^53 do not survive JSON. */
+/** Allowed values per type. Integers beyond 2^53 do not survive JSON. */
 const FITS: Readonly<Record<VariableType, (value: Scalar) => boolean>> = {
   string: (value) => typeof value === 'string',
   integer: Number.isSafeInteger,
@@ -32,7 +39,7 @@ const FITS: Readonly<Record<VariableType, (value: Scalar) => boolean>> = {
 
 export const Variable = v.object({ value: Scalar, type: VariableType });
 export type Variable = v.InferOutput<typeof Variable>;
-/** A scalar, whose type follows from it, or a value with its type. */
+/** A scalar, which determines the type, or a value with its type. */
 export const VariableDraft = v.union(
   [
     Text,
@@ -51,7 +58,7 @@ export const VariableDraft = v.union(
 );
 export type VariableDraft = v.InferOutput<typeof VariableDraft>;
 
-/** Exactly what a browser sends as Origin: no path, no default port; `*` only where the server allows it. */
+/** The exact Origin that a browser sends: no path, no default port. `*` only if the server allows it. */
 export const Origin = v.pipe(
   textBetween(1, 300),
   v.check(
@@ -63,7 +70,7 @@ export const Origin = v.pipe(
 function isOrigin(text: string): boolean {
   if (text === '*') return true;
   if (!/^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@\\*]+$/.test(text) || !URL.canParse(text)) return false;
-  // Other schemes than those of the web have no origin that could be compared.
+  // Schemes other than those of the web have no comparable origin.
   return /^https?:/.test(text) ? new URL(text).origin === text : true;
 }
 
@@ -92,7 +99,7 @@ export const HttpUrl = v.pipe(
   }, 'must be an http:// or https:// URL without credentials and fragment'),
 );
 
-/** Identical to the `issuer` of the authorization server's own metadata, path included (RFC 8414 section 2). */
+/** Must equal the `issuer` in the authorization server's metadata, including the path (RFC 8414 section 2). */
 export const IssuerUrl = v.pipe(
   HttpUrl,
   v.check((text) => !text.includes('?'), 'must be the issuer of the authorization server, without a query'),

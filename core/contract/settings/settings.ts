@@ -1,13 +1,13 @@
 import * as v from 'valibot';
 import { textBetween, integerBetween, shownText } from '#core/contract/fields.ts';
-import { field } from '#core/contract/marks.ts';
+import { type Choice, field, labelOf } from '#core/contract/marks.ts';
 import { LOG_LEVELS } from '#core/contract/log-levels.ts';
 import { AuthType, BindAddress, HttpUrl, Origin, Transport, IssuerUrl, ScopeName } from './setting-values.ts';
 import { JwtIssuers } from './jwt-issuers.ts';
 import { MOST_SAMPLES } from '#core/contract/deploy/replay.ts';
 import { liveSettings } from './live-settings.ts';
 
-/** What clients and directories learn of the server before they list its tools. */
+/** Texts that clients and directories read before they list the tools. */
 export const introduction = {
   instructions: field(v.nullable(textBetween(1, 2_048)), {
     label: 'Instructions',
@@ -34,16 +34,49 @@ export const introduction = {
 
 const EVERY_ADDRESS: readonly unknown[] = ['0.0.0.0', '::', '[::]'];
 
-const said = (value: unknown): string => (typeof value === 'string' || typeof value === 'number' ? String(value) : 'not set');
+const shown = (value: unknown): string => (typeof value === 'string' || typeof value === 'number' ? String(value) : 'not set');
 
-const instead = (label: string, name: string, now: unknown, old: unknown): string =>
-  `${label}: ${name} is ${said(now)} instead of ${said(old)}.`;
+const instead = (effect: string, field_label: string, now: unknown, old: unknown): string =>
+  `${effect}: the ${field_label} is ${shown(now)} instead of ${shown(old)}.`;
 
-/** Whether the server asked an introspection endpoint before and does so after. */
+/** Whether the server used token introspection before and after the change. */
 const introspects = (whole: Readonly<Record<'old' | 'now', Readonly<Record<string, unknown>>>>): boolean =>
   [whole.old, whole.now].every((server) => server['auth_type'] === 'oauth_introspection');
 
-/** Settings that a snapshot holds: a change takes effect at the next deploy. */
+export const TRANSPORT_CHOICES = {
+  http: { label: 'Streamable HTTP', help: 'For current MCP clients.' },
+  sse: { label: 'HTTP and SSE', help: 'Also serves /sse and /messages for clients from 2024.' },
+  stdio: {
+    label: 'Standard input and output',
+    help: 'Only for clients that start the server themselves. The network endpoint answers 404.',
+  },
+} as const satisfies Readonly<Record<v.InferOutput<typeof Transport>, Choice>>;
+
+export const AUTH_CHOICES = {
+  none: {
+    label: 'None',
+    help: 'Anyone who can reach the address can call every tool. Only for this machine or a closed network.',
+  },
+  bearer: { label: 'Access token', help: 'One token per client, created and revoked under Connect.' },
+  oauth_credentials: {
+    label: 'OAuth client credentials',
+    help: 'Clients exchange their ID and secret for short-lived tokens.',
+  },
+  oauth_introspection: {
+    label: 'External authorization server',
+    help: 'Your authorization server issues the tokens. Sluice asks it whether each token is active.',
+  },
+  jwt: {
+    label: 'Signed tokens of another issuer',
+    help: 'Keycloak, Entra, Okta or Auth0 issue the tokens. Sluice verifies them with the public keys of the issuer.',
+  },
+  oauth: {
+    label: 'Sign-in',
+    help: 'People sign in here from Claude, ChatGPT, Cursor, VS Code and other MCP clients. Needs an HTTPS address.',
+  },
+} as const satisfies Readonly<Record<v.InferOutput<typeof AuthType>, Choice>>;
+
+/** Settings in a snapshot: a change takes effect at the next deploy. */
 export const frozenSettings = {
   server_name: field(shownText(100), {
     label: 'Server name',
@@ -54,19 +87,17 @@ export const frozenSettings = {
   transport: field(Transport, {
     label: 'Transport',
     control: 'cards',
-    choices: {
-      http: { label: 'Streamable HTTP', help: 'For current MCP clients.' },
-      sse: { label: 'HTTP and SSE', help: 'Also serves /sse and /messages for clients from 2024.' },
-      stdio: {
-        label: 'Standard input and output',
-        help: 'Only for clients that start the server themselves. The network endpoint answers 404.',
-      },
-    },
-    // SSE is served beside HTTP, and the command for stdio works with every setting.
+    choices: TRANSPORT_CHOICES,
+    // SSE is served beside HTTP, and the stdio command works with every transport.
     breaking: (now, old) =>
       old === 'stdio' || (now === 'sse' && old === 'http')
         ? null
-        : instead('Clients must connect in another way', 'transport', now, old),
+        : instead(
+            'Clients must connect in another way',
+            'transport',
+            labelOf(TRANSPORT_CHOICES, now),
+            labelOf(TRANSPORT_CHOICES, old),
+          ),
     default: 'http',
   }),
   host: field(BindAddress, {
@@ -74,7 +105,7 @@ export const frozenSettings = {
     help: '127.0.0.1 accepts clients on this machine only, 0.0.0.0 from every network.',
     control: 'mono',
     breaking: (now, old) =>
-      EVERY_ADDRESS.includes(now) ? null : instead('Clients must connect to another address', 'host', now, old),
+      EVERY_ADDRESS.includes(now) ? null : instead('Clients must connect to another address', 'listen address', now, old),
     default: '0.0.0.0',
   }),
   port: field(integerBetween(1, 65_535), {
@@ -100,30 +131,16 @@ export const frozenSettings = {
   auth_type: field(AuthType, {
     label: 'Authentication',
     control: 'cards',
-    choices: {
-      none: {
-        label: 'None',
-        help: 'Anyone who can reach the address can call every tool. Only for this machine or a closed network.',
-      },
-      bearer: { label: 'Access token', help: 'One token per client, created and revoked in MCP access.' },
-      oauth_credentials: {
-        label: 'OAuth client credentials',
-        help: 'Clients exchange their ID and secret for short-lived tokens.',
-      },
-      oauth_introspection: {
-        label: 'External authorization server',
-        help: 'Your own authorization server issues the tokens. Sluice asks it whether each one is active.',
-      },
-      jwt: {
-        label: 'Signed tokens of another issuer',
-        help: 'Keycloak, Entra, Okta or Auth0 issue the tokens. Sluice verifies them with the public keys of the issuer.',
-      },
-      oauth: {
-        label: 'Sign-in',
-        help: 'People sign in here from Claude, ChatGPT, Cursor, VS Code and other MCP clients. Needs an HTTPS address.',
-      },
-    },
-    breaking: (now, old) => (now === 'none' ? null : instead('Clients must authenticate in another way', 'auth_type', now, old)),
+    choices: AUTH_CHOICES,
+    breaking: (now, old) =>
+      now === 'none'
+        ? null
+        : instead(
+            'Clients must authenticate in another way',
+            'authentication',
+            labelOf(AUTH_CHOICES, now),
+            labelOf(AUTH_CHOICES, old),
+          ),
     default: 'none',
   }),
   token_ttl_seconds: field(integerBetween(60, 604_800), { label: 'Token lifetime', unit: 's', default: 3_600 }),
@@ -132,7 +149,7 @@ export const frozenSettings = {
     control: 'url',
     placeholder: 'https://login.example.com/introspect',
     breaking: (now, old, whole) =>
-      introspects(whole) ? instead('Clients need tokens of another authorization server', 'introspection_url', now, old) : null,
+      introspects(whole) ? instead('Clients need tokens of another authorization server', 'introspection URL', now, old) : null,
     default: null,
   }),
   introspection_client_id: field(v.nullable(textBetween(1, 255)), {
@@ -148,24 +165,24 @@ export const frozenSettings = {
   }),
   cors_origins: field(v.pipe(v.array(Origin), v.maxLength(100)), {
     label: 'Allowed origins',
-    help: 'Such as https://app.example.com: scheme and host, without a path. For the REST API a change counts at once, for MCP at the next deploy.',
+    help: 'Origins such as https://app.example.com, without a path. A change takes effect for the REST API at once, for MCP at the next deploy.',
     default: () => ['http://localhost:3000', 'http://localhost:5173'],
   }),
 };
 
 const issuersIn = (value: unknown): string[] =>
-  Array.isArray(value) ? value.map((entry: { readonly issuer?: unknown }) => said(entry.issuer)) : [];
+  Array.isArray(value) ? value.map((entry: { readonly issuer?: unknown }) => shown(entry.issuer)) : [];
 
 const droppedIssuers = (now: unknown, old: unknown): string[] => {
-  const kept = issuersIn(now);
-  return issuersIn(old).filter((issuer) => !kept.includes(issuer));
+  const current = issuersIn(now);
+  return issuersIn(old).filter((issuer) => !current.includes(issuer));
 };
 
-/** Whose tokens count. */
+/** Which tokens are accepted. */
 const whoCounts = {
   accept_mcp_tokens: field(v.boolean(), {
     label: 'Accept access tokens',
-    help: 'With sign-in or signed tokens, access tokens created in MCP access work too.',
+    help: 'With sign-in or signed tokens, access tokens created under Connect work too.',
     default: true,
   }),
   jwt_issuers: field(JwtIssuers, {
@@ -173,29 +190,26 @@ const whoCounts = {
     help: 'Authorization servers whose signed access tokens are accepted.',
     breaking: (now, old, whole) =>
       [whole.old, whole.now].every((server) => server['auth_type'] === 'jwt') && droppedIssuers(now, old).length > 0
-        ? `Clients need tokens of another issuer: jwt_issuers no longer has ${droppedIssuers(now, old).join(', ')}.`
+        ? `Clients need tokens of another issuer: the server no longer accepts those of ${droppedIssuers(now, old).join(', ')}.`
         : null,
     default: () => [],
   }),
 };
 
-/** The same, but absent from a snapshot while it has its default: what an earlier release has frozen keeps its hash. */
+/** Like `frozenSettings`, but absent from a snapshot while they have their default, which saves space. */
 export const frozenWhenSet = {
   undeclared_arguments: field(v.picklist(['answer', 'refuse']), {
     label: 'Undeclared arguments of reading tools',
-    help: 'What tools that read do with arguments that they do not declare. Tools that write always refuse them.',
+    help: 'How tools that read handle arguments that they do not declare. Tools that write always reject them.',
     choices: {
-      answer: { label: 'Answer', help: 'Answers without them, and names them in the text and in `_meta`.' },
-      refuse: { label: 'Refuse', help: 'Refuses the call, and names each of them with the nearest declared one.' },
+      answer: { label: 'Ignore', help: 'Runs the call without them, and names them in the text and in `_meta`.' },
+      refuse: { label: 'Reject', help: 'Rejects the call, and names each of them with the nearest declared one.' },
     },
-    breaking: (now, old) =>
-      now === 'refuse'
-        ? instead('Reading tools refuse arguments that they ignored', 'undeclared_arguments', now, old ?? 'answer')
-        : null,
+    breaking: (now) => (now === 'refuse' ? 'Tools that read now reject arguments that they do not declare.' : null),
     default: 'answer',
   }),
   replay_samples: field(integerBetween(0, MOST_SAMPLES), {
-    label: 'Calls kept for replays',
+    label: 'Calls stored for replay',
     help: 'Each host keeps its last calls of reading tools in memory, with arguments and caller, to run them on another version before it is deployed. Takes effect with a deploy. 0 keeps none.',
     default: 0,
   }),
@@ -203,7 +217,7 @@ export const frozenWhenSet = {
   ...whoCounts,
   introspection_issuer: field(v.nullable(IssuerUrl), {
     label: 'Issuer',
-    help: "The issuer in your authorization server's own metadata, path included. Defaults to the origin of the introspection URL.",
+    help: 'The issuer in the metadata of your authorization server, including the path. Defaults to the origin of the introspection URL.',
     control: 'url',
     placeholder: 'https://login.example.com/realms/shop',
     default: null,
@@ -219,11 +233,11 @@ export const frozenWhenSet = {
     control: 'mono',
     breaking: (now, old, whole) =>
       now !== null && introspects(whole)
-        ? instead('Clients need tokens for another audience', 'introspection_audience', now, old)
+        ? instead('Clients need tokens for another audience', 'required audience', now, old)
         : null,
     default: null,
   }),
 };
 
-/** Every setting that is read as it is written. */
+/** Settings that are read in the same form as they are written. */
 export const plainSettings = { ...frozenSettings, ...frozenWhenSet, ...liveSettings };

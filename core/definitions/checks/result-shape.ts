@@ -10,16 +10,14 @@ type Result = Pick<
   'page_by' | 'ask_missing' | 'text_format' | 'max_tokens' | 'return_type' | 'transform_template' | 'parameters'
 >;
 
-/** Statements whose rows can be ordered and continued from outside. */
+/** Commands whose rows Sluice can order and read in pages. */
 const PAGED: ReadonlySet<string> = new Set(['select', 'with', 'values', 'from']);
 const LISTS: ReadonlySet<ToolDraft['return_type']> = new Set(['rows', 'column', 'text', 'markdown', 'csv']);
 const MEDIA: ReadonlySet<ToolDraft['return_type']> = new Set(['image', 'audio']);
 
-/** Refuses pages, limits and forms of a result that would have no effect. */
-export function refuseShape(draft: Result, read_only: boolean, classification: Classification): void {
-  const errors = faultsOf(draft, read_only, classification);
-  refuseFields(errors);
-}
+/** Throws for pages, limits and formats of a result that have no effect. */
+export const refuseShape = (draft: Result, read_only: boolean, classification: Classification): void =>
+  refuseFields(faultsOf(draft, read_only, classification));
 
 function faultsOf(draft: Result, read_only: boolean, classification: Classification): FieldError[] {
   const { text_format, max_tokens, return_type, transform_template } = draft;
@@ -39,7 +37,7 @@ function faultsOf(draft: Result, read_only: boolean, classification: Classificat
   return faults.filter((fault) => fault !== null);
 }
 
-/** Why there are no pages, after the name of the field; null: there are. */
+/** Why a tool cannot have pages, as the rest of a sentence after the name of the field; null when it can. */
 function unpaged(
   { return_type, transform_template, parameters, ask_missing }: Result,
   read_only: boolean,

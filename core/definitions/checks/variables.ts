@@ -4,7 +4,7 @@ import { neededMembers } from '#core/lib/template/members.ts';
 import { parseTemplate } from '#core/lib/template/parse.ts';
 import type { Context } from '#core/context/context.ts';
 
-/** Where definitions and connections read global variables. */
+/** The fields of definitions and connections that can read global variables. */
 interface Reader {
   readonly transform_template?: string | null;
   readonly template?: string | null;
@@ -20,16 +20,16 @@ interface Filled {
 const PREFIX = 'vars.';
 
 /**
- * Refuses global variables that are not there, where nothing else is taken for them. An import or a rollback may bring its variables
- * along. @param before what is changed or copied: what it reads already is left alone.
+ * Throws for unknown global variables without a default. Not in an import or a rollback, which may add the variables as well.
+ * @param before the record that is changed or copied: the variables that it reads are accepted.
  */
 export async function refuseUnknownVariables({ app, batch }: Context, draft: object, before: object | null): Promise<void> {
   if (batch !== undefined) return;
   const read = variablesIn(draft);
   if (read.length === 0) return;
   const known = Object.keys((await readSettings(app)).settings.global_variables);
-  const left_alone = new Set([...known, ...(before === null ? [] : variablesIn(before).map(({ name }) => name))]);
-  refuseFields(read.filter(({ name }) => !left_alone.has(name)).map(({ field, name }) => unknown(field, name, known)));
+  const accepted = new Set([...known, ...(before === null ? [] : variablesIn(before).map(({ name }) => name))]);
+  refuseFields(read.filter(({ name }) => !accepted.has(name)).map(({ field, name }) => unknown(field, name, known)));
 }
 
 function unknown(field: string, name: string, known: readonly string[]): FieldError {

@@ -7,12 +7,12 @@ type Viewed = Pick<ToolDraft, 'view' | 'return_type'>;
 
 const STRUCTURED = ['rows', 'row', 'column', 'value'];
 
-/** Refuses a view that would have no effect, or names what the statement does not return. @param columns null: the database could not be asked. */
+/** Throws for a view without effect, or with columns that the statement does not return. @param columns null when they are unknown. */
 export function refuseView(draft: Viewed, columns: readonly Column[] | null): void {
   refuseFields(faultsOf(draft, columns));
 }
 
-/** Databases send numbers that JavaScript would not hold exactly as texts. What they say nothing of may be anything. */
+/** Databases send numbers as texts when JavaScript cannot represent them exactly, so the type of a text column decides. */
 const NUMBER_TYPE = /numeric|decimal|float|double|real|number|money|int\d|(?:big|huge)int/i;
 const NO_NUMBERS: ReadonlySet<Column['kind']> = new Set(['boolean', 'bytes', 'array']);
 const holdsNoNumbers = ({ kind, type }: Column): boolean =>
@@ -46,7 +46,7 @@ function faultsOf({ view, return_type }: Viewed, columns: readonly Column[] | nu
   if (y.length > 1 && (kind === 'pie' || series !== undefined)) {
     return [at('y', `view.y takes one column with ${series === undefined ? 'the kind pie' : 'series'}.`)];
   }
-  const twice = y.find((column, place) => y.indexOf(column) < place);
+  const twice = y.find((column, index) => y.indexOf(column) < index);
   if (twice !== undefined) return [at('y', `view.y names the column ${twice} twice.`)];
   if (x !== undefined && y.includes(x)) return [at('y', `view.y names the column ${x}, which view.x names too.`)];
   if (series !== undefined && (series === x || y.includes(series))) {

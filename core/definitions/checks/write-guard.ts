@@ -3,27 +3,23 @@ import type { Classification } from '#core/lib/sql/statement.ts';
 import { type FieldError, refuseFields } from '#core/errors.ts';
 import { isGuarded } from '#core/contract/definitions/write-guard.ts';
 
-/** Statements that change rows and nothing else; what defines tables, or calls procedures, may commit by itself. */
-const TRIED: ReadonlySet<string> = new Set(['insert', 'update', 'delete', 'replace', 'merge', 'with', 'select', 'values']);
+/** Commands that only change rows. Others define tables or call procedures, and may commit implicitly. */
+const REVERSIBLE: ReadonlySet<string> = new Set(['insert', 'update', 'delete', 'replace', 'merge', 'with', 'select', 'values']);
 
-/** Why a statement cannot be run and rolled back, whatever the database; null: it can. */
+/** Why a statement cannot be run and rolled back on any database; null when it can. */
 export const notTried = ({ command, lasting }: Pick<Classification, 'command' | 'lasting'>): string | null =>
-  TRIED.has(command)
+  REVERSIBLE.has(command)
     ? (lasting ?? null)
     : `Only INSERT, UPDATE, DELETE, REPLACE, MERGE, WITH and SELECT can be run and rolled back, not ${command.toUpperCase()}.`;
 
 type Guard = Pick<ToolDraft, 'max_affected_rows' | 'confirm' | 'confirm_rows' | 'two_step' | 'cache_ttl_seconds' | 'view'>;
 
-/** Refuses limits and questions that would have no effect, or that no database could keep to. */
+/** Throws for limits and confirmations that have no effect, or that no database can enforce. */
 export const refuseMisfits = (draft: Guard, read_only: boolean, classification: Classification): void =>
-  refuseAll(faultsOf(draft, read_only, classification));
+  refuseFields(faultsOf(draft, read_only, classification));
 
-/** The same for a tool that is written anew: what was stored before may have such settings. */
-export const refuseIdle = (draft: Guard, read_only: boolean): void => refuseAll(idleFaults(draft, read_only));
-
-function refuseAll(errors: readonly FieldError[]): void {
-  refuseFields(errors);
-}
+/** Throws for settings without effect that are refused only on writes. Stored tools may have them. */
+export const refuseIdle = (draft: Guard, read_only: boolean): void => refuseFields(idleFaults(draft, read_only));
 
 function idleFaults(
   { max_affected_rows, confirm, confirm_rows, two_step, cache_ttl_seconds, view }: Guard,
@@ -36,7 +32,7 @@ function idleFaults(
       ? [
           {
             field: 'confirm_rows',
-            message: `Nobody is ever asked above ${confirm_rows} rows, because max_affected_rows refuses more than ${max_affected_rows}. Set confirm_rows below it.`,
+            message: `Confirmation above ${confirm_rows} rows never happens, because max_affected_rows rejects more than ${max_affected_rows} rows. Set confirm_rows below it.`,
           },
         ]
       : []),

@@ -2,9 +2,9 @@ import { lstatSync, mkdirSync, rmdirSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
 import { afterCommit } from '#core/platform/after-commit.ts';
-import { ConnectionDraft } from '#core/contract/definitions/connections.ts';
+import { ConnectionDraft, DB_TYPE_CHOICES } from '#core/contract/definitions/connections.ts';
 import type { ConnectionFile } from '#core/contract/definitions/files.ts';
-import { engineOf, FOLDER_TYPE, kindOf } from '#core/engines/index.ts';
+import { engineOf, FOLDER_TYPE } from '#core/engines/index.ts';
 import type { FolderFiles } from '#core/engines/shared/descriptor.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import { isFileNameSeen } from '#core/lib/text/hidden-characters.ts';
@@ -53,7 +53,7 @@ export const fileHandlers: Pick<Handlers, Extract<keyof Handlers, `files.${strin
       quota: env.SVC_FILES_QUOTA_BYTES,
       used: () => files.bytes(settings.database, policy),
       accept: async (path) => files.accept?.(path, target),
-      place: (move, size) => record(context, settings, name, { before: before?.size ?? null, after: size }, move),
+      replace: (move, size) => record(context, settings, name, { before: before?.size ?? null, after: size }, move),
     });
     await afterCommit(context.app, 'reading the files', () => context.app.sources.filesChanged());
     return { name, bytes, replaced: before !== undefined };
@@ -75,17 +75,14 @@ export const fileHandlers: Pick<Handlers, Extract<keyof Handlers, `files.${strin
     try {
       return await connection.create(context, draft);
     } catch (error) {
-      // A name that is taken leaves no folder behind.
+      // Creating the connection can fail because its name is taken.
       rmdirSync(join(context.app.env.SVC_SQLITE_DIR, database));
       throw error;
     }
   },
 };
 
-/**
- * Changes a file with its entry in the history, so that neither is there without the other; the file itself is not kept.
- * @param bytes null where there is no such file.
- */
+/** Changes a file together with its history entry. The history has only sizes: the content of the file is not stored. */
 function record(
   context: Context,
   of: ConnectionRow,
@@ -101,21 +98,21 @@ function record(
   });
 }
 
-/** Where the files of a connection are. Throws `not_found`, or `invalid` where it has none. */
+/** The folder of a connection. Throws `not_found`, or `invalid` when this type of connection has no files. */
 async function folderOf(context: Context, id: string) {
   const row = await connection.noun.get(context, id);
   const load = engineOf(row.db_type).files;
   if (load === undefined) {
     throw new AppError(
       'invalid',
-      `Files belong to a folder of files or a SQLite connection; this one is of the type ${kindOf(row.db_type).label.label}.`,
+      `Files belong to a folder of files or a SQLite connection; this one is of the type ${DB_TYPE_CHOICES[row.db_type].label}.`,
     );
   }
   const files: FolderFiles = await load();
   return { files, folder: files.folder(row.database, context.app.policy), settings: row };
 }
 
-/** An empty folder with a name like this one. */
+/** Creates an empty folder with a name derived from this one. @returns its name. */
 function createFolder(parent: string, name: string): string {
   mkdirSync(parent, { recursive: true });
   const plain =

@@ -6,35 +6,35 @@ import { syncFolder } from '#core/lib/durable-file.ts';
 import { AppError } from '#core/errors.ts';
 import type { RequestContext } from '#core/context/context.ts';
 
-/** How long nothing may arrive. */
-const SILENT_MS = 60_000;
-/** A file of unknown size takes room in steps of so many bytes. */
-const ROOM = 1024 * 1024;
+/** An upload fails after this time without data. */
+const IDLE_TIMEOUT_MS = 60_000;
+/** A file of unknown size reserves space in steps of this many bytes. */
+const RESERVED_BYTES = 1024 * 1024;
 
 export interface Upload {
   readonly folder: string;
   readonly target: string;
   readonly max_bytes: number;
-  /** Of all files of the connection together. */
+  /** Maximum of all files of the connection together, in bytes. */
   readonly quota: number;
-  /** Their bytes now. */
+  /** Present size of all files of the connection, in bytes. */
   readonly used: () => number;
-  /** Looks at what has arrived, right before it takes its place. */
+  /** Checks the uploaded file before it replaces the target. */
   readonly accept: (path: string) => Promise<void>;
-  /** Notes that the file changes, and moves it. */
-  readonly place: (move: () => Promise<void>, bytes: number) => Promise<void>;
+  /** Records the change in history and moves the file. */
+  readonly replace: (move: () => Promise<void>, bytes: number) => Promise<void>;
 }
 
-/** Writes what arrives beside the file and puts it in its place once all is there. @returns its bytes. */
+/** Writes an upload to a temporary file, and renames it when it is complete. @returns its size in bytes. */
 export async function receiveFile(
   { body, body_bytes, app, signal }: UploadCall,
-  { folder, target, max_bytes, quota, used, accept, place }: Upload,
+  { folder, target, max_bytes, quota, used, accept, replace }: Upload,
 ): Promise<number> {
   const replaced = statSync(target, { throwIfNoEntry: false })?.size ?? 0;
   const checkSize = (bytes: number): void => {
     if (bytes > max_bytes) throw new AppError('too_large', `The file is larger than ${sizeOf(max_bytes)} (SVC_FILES_MAX_BYTES).`);
   };
-  /** @param more bytes that are not in the folder yet. */
+  /** @param more bytes that are not on disk yet. */
   const checkQuota = (more: number): void => {
     if (used() - replaced + more <= quota) return;
     const detail = `The folder would be larger than ${sizeOf(quota)} (SVC_FILES_QUOTA_BYTES); delete files first.`;
@@ -48,7 +48,7 @@ export async function receiveFile(
   try {
     let bytes = 0;
     let counted = declared;
-    // It takes all of its room at once: whoever withholds the last bytes leaves no more to others for that.
+    // Reserves the declared size at once, so that concurrent uploads count it even while this one is slow.
     await file.truncate(declared);
     checkQuota(0);
     for await (const chunk of chunksOf(body, signal)) {
@@ -56,8 +56,8 @@ export async function receiveFile(
       checkSize(bytes);
       if (bytes > counted) {
         checkQuota(bytes - counted);
-        const left = quota - (used() - replaced) - (bytes - counted);
-        counted = bytes + Math.min(ROOM, left);
+        const available = quota - (used() - replaced) - (bytes - counted);
+        counted = bytes + Math.min(RESERVED_BYTES, available);
         await file.truncate(counted);
         checkQuota(0);
       }
@@ -67,12 +67,12 @@ export async function receiveFile(
       throw new AppError('cancelled', 'The caller disconnected before the whole file arrived.');
     }
     await file.truncate(bytes);
-    // Others may have arrived in the meantime.
+    // Concurrent uploads may have taken space.
     checkQuota(0);
     await file.sync();
     await file.close();
     await accept(path);
-    await place(async () => {
+    await replace(async () => {
       await rename(path, target);
       await syncFolder(target);
     }, bytes);
@@ -91,7 +91,7 @@ export type UploadCall = Pick<RequestContext, 'body' | 'body_bytes' | 'signal'> 
   readonly app: { readonly ids: () => string };
 };
 
-/** The parts of a body as they arrive; nothing for a minute, or a caller that goes away, ends them. */
+/** The chunks of a body. Throws after `IDLE_TIMEOUT_MS` without data, and when the caller disconnects. */
 async function* chunksOf(body: RequestContext['body'], signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
   if (body === undefined || body === null) return;
   const reader = body.getReader();
@@ -101,12 +101,12 @@ async function* chunksOf(body: RequestContext['body'], signal: AbortSignal | und
     void reader.cancel().catch(() => undefined);
   };
   const gone = () => end('gone');
-  // It may have left before its first byte was asked for.
+  // The caller may have disconnected before the first read.
   if (signal?.aborted === true) gone();
   signal?.addEventListener('abort', gone, { once: true });
   try {
     for (;;) {
-      const timer = setTimeout(() => end('silent'), SILENT_MS);
+      const timer = setTimeout(() => end('silent'), IDLE_TIMEOUT_MS);
       const next = await reader.read().catch((cause: unknown) => {
         throw new AppError('cancelled', 'The caller disconnected before the whole file arrived.', { cause });
       });
@@ -123,7 +123,8 @@ async function* chunksOf(body: RequestContext['body'], signal: AbortSignal | und
 
 function refuse(state: 'open' | 'silent' | 'gone'): void {
   if (state === 'gone') throw new AppError('cancelled', 'The caller disconnected before the whole file arrived.');
-  if (state === 'silent') throw new AppError('bad_request', `Nothing of the file arrived for ${SILENT_MS / 1_000} seconds.`);
+  if (state === 'silent')
+    throw new AppError('bad_request', `Nothing of the file arrived for ${IDLE_TIMEOUT_MS / 1_000} seconds.`);
 }
 
 const sizeOf = (bytes: number): string =>

@@ -7,121 +7,131 @@ import { type Compared, comparedOf, type Facts, toFinding } from './facts.ts';
 import { createSimilarityIndex, type Similar, type SimilarityIndex } from './likeness.ts';
 import type { RuleFinding, Subject } from './subject.ts';
 
-/** Definitions that are served together, with what they have in common. One that enters or leaves costs about as much as it says. */
+/** Definitions that are served together, indexed for the rules that compare them. Adding and removing one is cheap. */
 export interface DefinitionSet {
   move(removed: readonly Facts[], added: readonly Facts[]): Promise<void>;
-  /** What is found in some of them, and in the toolsets that hold them. */
+  /** Findings in some of them, and in the toolsets that contain them. */
   lintSome(some: readonly Facts[], off: readonly LintRule[]): LintFinding[];
-  /** What is found in one that may replace another of its id. @param rule of a toolset. */
+  /** Findings in a definition, as if it replaced the one with its id. @param rule selection rule of a toolset. */
   lintSubject(subject: Subject, off: readonly LintRule[], rule: SelectionRule | null): LintFinding[];
-  /** Tools by how well they fit a question. @param toolset only those that it holds; null: when there is none of this name. */
+  /** Tools, ranked by how well they fit a question. @param toolset limits them to its members. @returns null when it does not exist. */
   rankTools(question: string, toolset?: string): Ranked<Facts>[] | null;
-  /** The words of the tools of these names. */
+  /** The search terms of tools, by name. */
   termsOf(names: readonly string[]): Map<string, Terms>;
 }
 
-export function createDefinitionSet(): DefinitionSet {
-  const texts = new Map<string, SimilarityIndex<Facts>>();
-  const textsOf = (kind: string): SimilarityIndex<Facts> => {
-    const known = texts.get(kind) ?? createSimilarityIndex<Facts>();
-    texts.set(kind, known);
-    return known;
-  };
+export const createDefinitionSet = (): DefinitionSet => new IndexedDefinitions();
+
+class IndexedDefinitions implements DefinitionSet {
+  readonly #texts = new Map<string, SimilarityIndex<Facts>>();
   /** Tools by the stems of their names, sorted by name. */
-  const stems = new Map<string, Facts[]>();
-  const members = new Set<Facts>();
-  const ranking = createRanking<Facts>();
-  /** The tokens of what each toolset holds. */
-  const toolsets = new Map<Facts, number>();
+  readonly #stems = new Map<string, Facts[]>();
+  readonly #members = new Set<Facts>();
+  readonly #ranking = createRanking<Facts>();
+  /** Tokens of the members of each toolset. */
+  readonly #toolsets = new Map<Facts, number>();
 
-  /** @param sign whether the tokens of a definition are counted or not any more. */
-  const count = (one: Facts, sign: 1 | -1): void => {
-    for (const [toolset, tokens] of toolsets) if (isIn(toolset, one)) toolsets.set(toolset, tokens + sign * one.tokens);
-  };
-  const tokensOf = (holds: Holds): number => {
+  async move(removed: readonly Facts[], added: readonly Facts[]): Promise<void> {
+    const turn = createSlices();
+    for (const one of removed) {
+      this.#remove(one);
+      await turn();
+    }
+    for (const one of added) {
+      if (one.holds === null) this.#add(one);
+      await turn();
+    }
+    for (const one of added) {
+      if (one.holds !== null) this.#toolsets.set(one, this.#tokensOf(one.holds));
+      await turn();
+    }
+    const [gone, fresh] = [removed, added].map((list) => Map.groupBy(list, ({ entity }) => entity.kind));
+    for (const kind of new Set([...(gone?.keys() ?? []), ...(fresh?.keys() ?? [])])) {
+      if (kind !== 'toolset') await this.#textsOf(kind).move(gone?.get(kind) ?? [], fresh?.get(kind) ?? [], turn);
+    }
+  }
+
+  lintSome(some: readonly Facts[], off: readonly LintRule[]): LintFinding[] {
+    const selected = new Set(some);
+    for (const toolset of this.#toolsets.keys()) {
+      if (!selected.has(toolset) && some.some((one) => isIn(toolset, one))) selected.add(toolset);
+    }
+    return inOrder(
+      [...selected].flatMap((one) => this.#lint(one, this.#textsOf(one.entity.kind).likeOf(one), this.#toolsets.get(one) ?? 0)),
+      off,
+    );
+  }
+
+  lintSubject(subject: Subject, off: readonly LintRule[], rule: SelectionRule | null): LintFinding[] {
+    const one = comparedOf(subject);
+    const like = this.#textsOf(subject.kind).likeAny(one.grams, ({ entity }) => entity.id === subject.id);
+    return inOrder(this.#lint(one, like, rule === null ? 0 : this.#tokensOf(holdsOf(rule))), off);
+  }
+
+  rankTools(question: string, toolset?: string): Ranked<Facts>[] | null {
+    const holder = toolset === undefined ? undefined : [...this.#toolsets.keys()].find(({ name }) => name === toolset);
+    if (toolset !== undefined && holder === undefined) return null;
+    const isMember = holder === undefined ? undefined : (one: Facts) => isIn(holder, one);
+    return this.#ranking.rank(question, (a, b) => (a.name < b.name ? -1 : 1), isMember);
+  }
+
+  termsOf(names: readonly string[]): Map<string, Terms> {
+    const requested = new Set(names);
+    const terms = new Map<string, Terms>();
+    for (const { name, texts: read } of this.#members) if (read !== null && requested.has(name)) terms.set(name, read.terms);
+    return terms;
+  }
+
+  #textsOf(kind: string): SimilarityIndex<Facts> {
+    const known = this.#texts.get(kind) ?? createSimilarityIndex<Facts>();
+    this.#texts.set(kind, known);
+    return known;
+  }
+
+  /** Adds the tokens of a definition to its toolsets, or subtracts them. */
+  #count(one: Facts, sign: 1 | -1): void {
+    for (const [toolset, tokens] of this.#toolsets)
+      if (isIn(toolset, one)) this.#toolsets.set(toolset, tokens + sign * one.tokens);
+  }
+
+  #tokensOf(holds: Holds): number {
     let sum = 0;
-    for (const { member, tokens } of members) if (member !== null && holds(member)) sum += tokens;
+    for (const { member, tokens } of this.#members) if (member !== null && holds(member)) sum += tokens;
     return sum;
-  };
-  const remove = (one: Facts): void => {
-    if (toolsets.delete(one) || !members.delete(one)) return;
-    count(one, -1);
-    if (one.entity.kind !== 'tool') return;
-    ranking.remove(one);
-    const same = (stems.get(one.stem) ?? []).filter((other) => other !== one);
-    if (same.length === 0) stems.delete(one.stem);
-    else stems.set(one.stem, same);
-  };
-  const add = (one: Facts): void => {
-    members.add(one);
-    count(one, 1);
-    if (one.entity.kind !== 'tool') return;
-    if (one.texts !== null) ranking.add(one, one.texts.terms);
-    const same = stems.get(one.stem);
-    if (same === undefined) stems.set(one.stem, [one]);
-    else same.splice(same.findLastIndex(({ name }) => name < one.name) + 1, 0, one);
-  };
+  }
 
-  const lint = (one: Compared, like: Similar<Facts> | null, tokens: number): LintFinding[] => {
+  #remove(one: Facts): void {
+    if (this.#toolsets.delete(one) || !this.#members.delete(one)) return;
+    this.#count(one, -1);
+    if (one.entity.kind !== 'tool') return;
+    this.#ranking.remove(one);
+    const same = (this.#stems.get(one.stem) ?? []).filter((other) => other !== one);
+    if (same.length === 0) this.#stems.delete(one.stem);
+    else this.#stems.set(one.stem, same);
+  }
+
+  #add(one: Facts): void {
+    this.#members.add(one);
+    this.#count(one, 1);
+    if (one.entity.kind !== 'tool') return;
+    if (one.texts !== null) this.#ranking.add(one, one.texts.terms);
+    const same = this.#stems.get(one.stem);
+    if (same === undefined) this.#stems.set(one.stem, [one]);
+    else same.splice(same.findLastIndex(({ name }) => name < one.name) + 1, 0, one);
+  }
+
+  #lint(one: Compared, like: Similar<Facts> | null, tokens: number): LintFinding[] {
     const { kind, id } = one.entity;
-    const named = kind !== 'tool' ? [] : (stems.get(one.stem) ?? []).slice(0, NAMED + 1).filter(({ entity }) => entity.id !== id);
+    const named =
+      kind !== 'tool' ? [] : (this.#stems.get(one.stem) ?? []).slice(0, MAX_NAMES + 1).filter(({ entity }) => entity.id !== id);
     const found: RuleFinding[] = [
-      ...(JSON.parse(one.own) as RuleFinding[]),
+      ...(JSON.parse(one.findings) as RuleFinding[]),
       ...(like === null ? [] : [similarText(like.other.name, like.share)]),
       ...(named.length === 0 ? [] : [similarName(named.map(({ name }) => name))]),
       ...(tokens > MOST_TOOLSET_TOKENS ? [largeToolset(tokens)] : []),
     ];
     return found.map((each) => toFinding(one.entity, each));
-  };
-
-  return {
-    async move(removed, added) {
-      const turn = createSlices();
-      for (const one of removed) {
-        remove(one);
-        await turn();
-      }
-      for (const one of added) {
-        if (one.holds === null) add(one);
-        await turn();
-      }
-      for (const one of added) {
-        if (one.holds !== null) toolsets.set(one, tokensOf(one.holds));
-        await turn();
-      }
-      const [gone, fresh] = [removed, added].map((list) => Map.groupBy(list, ({ entity }) => entity.kind));
-      for (const kind of new Set([...(gone?.keys() ?? []), ...(fresh?.keys() ?? [])])) {
-        if (kind !== 'toolset') await textsOf(kind).move(gone?.get(kind) ?? [], fresh?.get(kind) ?? [], turn);
-      }
-    },
-    lintSome(some, off) {
-      const wanted = new Set(some);
-      for (const toolset of toolsets.keys()) {
-        if (!wanted.has(toolset) && some.some((one) => isIn(toolset, one))) wanted.add(toolset);
-      }
-      return inOrder(
-        [...wanted].flatMap((one) => lint(one, textsOf(one.entity.kind).likeOf(one), toolsets.get(one) ?? 0)),
-        off,
-      );
-    },
-    lintSubject(subject, off, rule) {
-      const one = comparedOf(subject);
-      const like = textsOf(subject.kind).likeAny(one.grams, ({ entity }) => entity.id === subject.id);
-      return inOrder(lint(one, like, rule === null ? 0 : tokensOf(holdsOf(rule))), off);
-    },
-    rankTools(question, toolset) {
-      const holder = toolset === undefined ? undefined : [...toolsets.keys()].find(({ name }) => name === toolset);
-      if (toolset !== undefined && holder === undefined) return null;
-      const isWanted = holder === undefined ? undefined : (one: Facts) => isIn(holder, one);
-      return ranking.rank(question, (a, b) => (a.name < b.name ? -1 : 1), isWanted);
-    },
-    termsOf(names) {
-      const wanted = new Set(names);
-      const found = new Map<string, Terms>();
-      for (const { name, texts: read } of members) if (read !== null && wanted.has(name)) found.set(name, read.terms);
-      return found;
-    },
-  };
+  }
 }
 
 const isIn = ({ holds }: Facts, { member }: Facts): boolean => holds !== null && member !== null && holds(member);
@@ -138,12 +148,12 @@ const similarText = (other: string, share: number): RuleFinding => ({
   message: `The description is ${Math.round(share * 100)}% the same as that of ${other}. Say when to use which.`,
 });
 
-/** Names that a sentence lists. */
-const NAMED = 5;
+/** Names in one message. */
+const MAX_NAMES = 5;
 const similarName = (names: readonly string[]): RuleFinding => ({
   rule: 'similar-names',
   field: 'name',
-  message: `The name differs little from ${names.slice(0, NAMED).join(', ')}. Models confuse such tools; name the difference.`,
+  message: `The name differs little from ${names.slice(0, MAX_NAMES).join(', ')}. Models confuse such tools; name the difference.`,
 });
 
 const SERIOUS: readonly LintFinding['severity'][] = ['error', 'warning', 'info'];
@@ -151,7 +161,7 @@ const BY_WEIGHT = LINT_RULE_NAMES.toSorted(
   (a, b) => SERIOUS.indexOf(LINT_RULES[a].severity) - SERIOUS.indexOf(LINT_RULES[b].severity),
 );
 
-/** The most serious first; what one rule found stays in the order of the definitions. */
+/** Sorts by severity. Findings of one rule stay in the order of the definitions. */
 function inOrder(findings: readonly LintFinding[], off: readonly LintRule[]): LintFinding[] {
   const by_rule = Map.groupBy(findings, ({ rule }) => rule);
   return BY_WEIGHT.flatMap((rule) => (off.includes(rule) ? [] : (by_rule.get(rule) ?? [])));

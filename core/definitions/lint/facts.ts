@@ -14,31 +14,36 @@ import { LINT_RULES } from '#core/contract/settings/lint-rules.ts';
 
 const SUFFIX = /[_-]?(?:copy(?:[_-]?\d+)?|new|old|v\d+)$/i;
 
-/** The rules that look at one definition alone. */
-const OWN_RULES: readonly ((subject: Subject) => RuleFinding[])[] = [descriptionRule, parameterRules, statementRules, secretRule];
+/** The rules that need only one definition. */
+const SINGLE_RULES: readonly ((subject: Subject) => RuleFinding[])[] = [
+  descriptionRule,
+  parameterRules,
+  statementRules,
+  secretRule,
+];
 
-/** What the rules need of a definition to compare it with others, and what they found in it alone. */
+/** The data with which the rules compare a definition with others, and the findings of `SINGLE_RULES`. */
 export interface Compared {
   readonly entity: LintFinding['entity'];
   readonly name: string;
-  /** JSON of a list of `Found`: facts of thousands of definitions are kept. */
-  readonly own: string;
+  /** JSON of `RuleFinding[]`, which takes less memory: there are facts of thousands of definitions. */
+  readonly findings: string;
   readonly grams: Grams;
   readonly stem: string;
 }
 
 export interface Facts extends Compared {
-  /** What its entry in the list costs a model. */
+  /** Tokens of its entry in the list that models read. */
   readonly tokens: number;
   /** Null for a toolset. */
   readonly member: Selectable | null;
-  /** What a toolset holds; null for anything else. */
+  /** Selects the members of a toolset; null for other kinds. */
   readonly holds: Holds | null;
-  /** What a model reads of a tool, and the words by which it would choose it; null for anything else. */
+  /** Texts of a tool that models read, and its search terms; null for other kinds. */
   readonly texts: { readonly title: string | null; readonly description: string; readonly terms: Terms } | null;
 }
 
-/** How much a word counts where it stands: a model reads the name first. */
+/** Weight of a search term by where it occurs. */
 const WEIGHTS = { name: 3, title: 2, description: 1, parameter: 0.5 } as const;
 
 function textsOf({ name, title, description, query }: Subject): Facts['texts'] {
@@ -49,24 +54,24 @@ function textsOf({ name, title, description, query }: Subject): Facts['texts'] {
     { text: description, weight: WEIGHTS.description },
     ...parameters.map((one) => ({ text: `${one.name} ${one.description}`, weight: WEIGHTS.parameter })),
   ]);
-  return { title, description: beginning(description, SHOWN), terms };
+  return { title, description: beginning(description, MAX_DESCRIPTION), terms };
 }
 
-/** Characters of a description that a list shows. */
-const SHOWN = 500;
+/** Characters of a description in a list. */
+const MAX_DESCRIPTION = 500;
 
-/** @param keeps which fixes may be offered. */
-export function comparedOf(subject: Subject, keeps: (fix: NonNullable<RuleFinding['fix']>) => boolean = () => true): Compared {
+/** @param offers whether a fix may be offered. */
+export function comparedOf(subject: Subject, offers: (fix: NonNullable<RuleFinding['fix']>) => boolean = () => true): Compared {
   const { kind, id, name, description } = subject;
   const entity = { kind, id, name };
-  const own = OWN_RULES.flatMap((rule) => rule(subject)).map(({ fix, ...found }) => ({
+  const findings = SINGLE_RULES.flatMap((rule) => rule(subject)).map(({ fix, ...found }) => ({
     ...found,
-    ...(fix !== undefined && keeps(fix) ? { fix } : {}),
+    ...(fix !== undefined && offers(fix) ? { fix } : {}),
   }));
   return {
     entity,
     name,
-    own: JSON.stringify(own),
+    findings: JSON.stringify(findings),
     grams: gramsOf(kind === 'toolset' ? '' : description),
     stem: stemOf(name),
   };
@@ -79,7 +84,7 @@ const MEMBERS = {
   toolset: () => null,
 } as const satisfies Readonly<Record<DefinitionKind, (frozen: object) => Selectable | null>>;
 
-/** The facts of what is frozen. Its text may not be what somebody wrote, so no fix of a statement is kept. */
+/** Facts of a frozen definition. Its SQL can differ from what the author wrote, so fixes of a statement are not offered. */
 export function factsOf(kind: DefinitionKind, frozen: object): Facts {
   const subject = ofFrozen(kind, frozen);
   const compared = comparedOf(subject, ({ changes }) => !('sql_query' in changes));
@@ -102,7 +107,7 @@ export const toFinding = (entity: LintFinding['entity'], { rule, field, message,
   ...(fix === undefined ? {} : { fix }),
 });
 
-/** What is left of a name without case, plural, order of words and suffixes of copies. */
+/** A name without case, plural, word order and the suffixes of copies. */
 export function stemOf(name: string): string {
   const bare = name.replace(SUFFIX, '') || name;
   const words = bare

@@ -1,30 +1,30 @@
-/** Of a long description the beginning counts: what a model reads first. */
-const COMPARED = 500;
+/** Only the beginning of a long text is compared, which a model reads first. */
+const MAX_CHARACTERS = 500;
 
-/** Descriptions with so much in common are too similar. */
+/** Descriptions with at least this share in common are too similar. */
 export const SIMILAR_FROM = 0.8;
 
-/** The groups of three letters of a text, each once, in the order of their numbers. */
+/** Hashes of the groups of three letters in a text (trigrams), without duplicates, sorted. */
 export type Grams = Uint32Array;
 
 export interface Text {
-  /** Its own among all texts. */
+  /** Unique among all texts. */
   readonly name: string;
   readonly grams: Grams;
 }
 
-/** The first by name of the texts that are like one. */
+/** The first text by name among those that are similar to another. */
 export interface Similar<T> {
   readonly other: T;
   readonly share: number;
 }
 
-/** Which of many texts are alike. Texts enter and leave; what it answers depends on those that are in it alone. */
+/** Finds similar texts. The answer depends only on the present texts, not on the order in which they were added. */
 export interface SimilarityIndex<T extends Text> {
   move(removed: readonly T[], added: readonly T[], turn: () => Promise<void>): Promise<void>;
-  /** Of a text that is in it. */
+  /** For a text of the index. */
   likeOf(text: T): Similar<T> | null;
-  /** Of any other. @param isSame tells the text that it replaces. */
+  /** For any text. @param isSame finds the text that it replaces. */
   likeAny(grams: Grams, isSame: (text: T) => boolean): Similar<T> | null;
 }
 
@@ -33,58 +33,88 @@ interface Entry<T> {
   readonly groups: Groups;
   like: { readonly entry: Entry<T>; readonly share: number } | null;
   gone: boolean;
-  /** The last question that met it. */
-  met: number;
+  /** Number of the last search that visited it. */
+  visited: number;
 }
 
-/** The groups of a text in an order that all texts share: how often each is there, then its number, in one number. */
+/** The trigrams of a text in an order that all texts share: by frequency, then by hash, both in one number. */
 type Groups = Float64Array;
 
-/** Rounding makes no group more of a product. */
+/** Rounds up, but not for a rounding error of the product. */
 const atLeast = (count: number): number => Math.ceil(count - 1e-9);
 
-/** Of two texts that are alike, the first so many groups of one cannot all be missing in the other. */
+/** The first trigrams of a text. A similar text has at least one of them. */
 const firstOf = (groups: Groups): Groups => groups.subarray(0, groups.length - atLeast(SIMILAR_FROM * groups.length) + 1);
 
+export const createSimilarityIndex = <T extends Text>(): SimilarityIndex<T> => new TrigramIndex<T>();
+
 /**
- * Texts that are alike share one of their rarest groups (prefix filter), so only texts with such a group in common are compared, and
- * of these only those whose place in the order leaves enough groups (position filter). Any fixed order finds all of them; the one by
- * rarity finds few others. It is taken anew when the texts have doubled.
+ * Similar texts share one of their rarest trigrams (prefix filter), so only texts with such a trigram in common are compared, and
+ * only if enough trigrams follow it in the order (position filter). Any fixed order finds all similar texts; the order by
+ * rarity finds few others. It is computed again when the number of texts has doubled.
  */
-export function createSimilarityIndex<T extends Text>(): SimilarityIndex<T> {
-  let often = new Map<number, number>();
-  let ordered = 0;
-  let question = 0;
-  const entries = new Map<T, Entry<T>>();
-  /** By each of their first groups; sorted by name. */
-  let holders = new Map<number, Entry<T>[]>();
+class TrigramIndex<T extends Text> implements SimilarityIndex<T> {
+  #often = new Map<number, number>();
+  #ordered = 0;
+  #searches = 0;
+  readonly #entries = new Map<T, Entry<T>>();
+  /** Entries by each of their first trigrams, sorted by name. */
+  #holders = new Map<number, Entry<T>[]>();
 
-  const groupsOf = (grams: Grams): Groups => Float64Array.from(grams, (gram) => (often.get(gram) ?? 0) * 2 ** 32 + gram).sort();
+  async move(removed: readonly T[], added: readonly T[], turn: () => Promise<void>): Promise<void> {
+    for (const text of removed) this.#remove(text);
+    if (this.#entries.size + added.length > 2 * this.#ordered)
+      return this.#rebuildOrder([...this.#entries.keys(), ...added], turn);
+    const fresh = added.map((text) => this.#add(text));
+    const lost = removed.length === 0 ? [] : [...this.#entries.values()].filter(({ like }) => like?.entry.gone === true);
+    for (const entry of new Set([...lost, ...fresh])) {
+      this.#likeAgain(entry);
+      await turn();
+    }
+    for (const entry of fresh) {
+      this.#tell(entry);
+      await turn();
+    }
+  }
 
-  /** @param isLast ends the list of one group. @param take gets each text that is like these groups, once. */
-  const search = (
+  likeOf(text: T): Similar<T> | null {
+    const like = this.#entries.get(text)?.like ?? null;
+    return like && { other: like.entry.text, share: like.share };
+  }
+
+  likeAny(grams: Grams, isSame: (text: T) => boolean): Similar<T> | null {
+    const like = this.#likeAmong(this.#groupsOf(grams), isSame);
+    return like && { other: like.entry.text, share: like.share };
+  }
+
+  #groupsOf(grams: Grams): Groups {
+    return Float64Array.from(grams, (gram) => (this.#often.get(gram) ?? 0) * 2 ** 32 + gram).sort();
+  }
+
+  /** @param isLast ends the list of one trigram. @param take gets each similar text once. */
+  #search(
     groups: Groups,
     isLast: (entry: Entry<T>) => boolean,
-    isWanted: (entry: Entry<T>) => boolean,
+    isCandidate: (entry: Entry<T>) => boolean,
     take: (entry: Entry<T>, share: number) => void,
-  ): void => {
-    const asked = ++question;
+  ): void {
+    const search_number = ++this.#searches;
     for (const [at, group] of firstOf(groups).entries()) {
-      for (const entry of holders.get(group) ?? []) {
+      for (const entry of this.#holders.get(group) ?? []) {
         if (isLast(entry)) break;
-        if (entry.met === asked) continue;
-        entry.met = asked;
-        if (!isWanted(entry)) continue;
-        // It is the first group that both have.
+        if (entry.visited === search_number) continue;
+        entry.visited = search_number;
+        if (!isCandidate(entry)) continue;
+        // It is the first trigram that both have.
         const share = shareOf(groups, at, entry.groups, entry.groups.indexOf(group));
         if (share > 0) take(entry, share);
       }
     }
-  };
+  }
 
-  const likeAmong = (groups: Groups, isSame: (text: T) => boolean): Entry<T>['like'] => {
+  #likeAmong(groups: Groups, isSame: (text: T) => boolean): Entry<T>['like'] {
     let best: Entry<T>['like'] = null;
-    search(
+    this.#search(
       groups,
       ({ text }) => best !== null && text.name >= best.entry.text.name,
       ({ text }) => !isSame(text),
@@ -93,35 +123,38 @@ export function createSimilarityIndex<T extends Text>(): SimilarityIndex<T> {
       },
     );
     return best;
-  };
-  const likeAgain = (entry: Entry<T>): void => {
-    entry.like = likeAmong(entry.groups, (other) => other === entry.text);
-  };
+  }
 
-  const remove = (text: T): void => {
-    const entry = entries.get(text);
+  #likeAgain(entry: Entry<T>): void {
+    entry.like = this.#likeAmong(entry.groups, (other) => other === entry.text);
+  }
+
+  #remove(text: T): void {
+    const entry = this.#entries.get(text);
     if (entry === undefined) return;
-    entries.delete(text);
+    this.#entries.delete(text);
     entry.gone = true;
     for (const gram of firstOf(entry.groups)) {
-      const list = holders.get(gram) ?? [];
+      const list = this.#holders.get(gram) ?? [];
       list.splice(list.indexOf(entry), 1);
-      if (list.length === 0) holders.delete(gram);
+      if (list.length === 0) this.#holders.delete(gram);
     }
-  };
-  const add = (text: T): Entry<T> => {
-    const entry = { text, groups: groupsOf(text.grams), like: null, gone: false, met: 0 };
-    entries.set(text, entry);
+  }
+
+  #add(text: T): Entry<T> {
+    const entry = { text, groups: this.#groupsOf(text.grams), like: null, gone: false, visited: 0 };
+    this.#entries.set(text, entry);
     for (const gram of firstOf(entry.groups)) {
-      const list = holders.get(gram);
-      if (list === undefined) holders.set(gram, [entry]);
-      else list.splice(placeOf(list, text.name), 0, entry);
+      const list = this.#holders.get(gram);
+      if (list === undefined) this.#holders.set(gram, [entry]);
+      else list.splice(insertionIndex(list, text.name), 0, entry);
     }
     return entry;
-  };
-  /** Of those that come after it, some would have found it first. */
-  const tell = (added: Entry<T>): void =>
-    search(
+  }
+
+  /** Sets a new text as the similar text of others, unless they have one that comes first by name. */
+  #tell(added: Entry<T>): void {
+    this.#search(
       added.groups,
       () => false,
       ({ text, like }) => text !== added.text && (like === null || like.entry.text.name > added.text.name),
@@ -129,54 +162,30 @@ export function createSimilarityIndex<T extends Text>(): SimilarityIndex<T> {
         entry.like = { entry: added, share };
       },
     );
+  }
 
-  const orderAnew = async (texts: readonly T[], turn: () => Promise<void>): Promise<void> => {
-    often = new Map();
-    holders = new Map();
-    entries.clear();
-    ordered = texts.length;
+  async #rebuildOrder(texts: readonly T[], turn: () => Promise<void>): Promise<void> {
+    this.#often = new Map();
+    this.#holders = new Map();
+    this.#entries.clear();
+    this.#ordered = texts.length;
     for (const { grams } of texts) {
-      for (const gram of grams) often.set(gram, (often.get(gram) ?? 0) + 1);
+      for (const gram of grams) this.#often.set(gram, (this.#often.get(gram) ?? 0) + 1);
       await turn();
     }
     for (const text of texts.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
-      add(text);
+      this.#add(text);
       await turn();
     }
-    for (const entry of entries.values()) {
-      likeAgain(entry);
+    for (const entry of this.#entries.values()) {
+      this.#likeAgain(entry);
       await turn();
     }
-  };
-
-  return {
-    async move(removed, added, turn) {
-      for (const text of removed) remove(text);
-      if (entries.size + added.length > 2 * ordered) return orderAnew([...entries.keys(), ...added], turn);
-      const fresh = added.map(add);
-      const lost = removed.length === 0 ? [] : [...entries.values()].filter(({ like }) => like?.entry.gone === true);
-      for (const entry of new Set([...lost, ...fresh])) {
-        likeAgain(entry);
-        await turn();
-      }
-      for (const entry of fresh) {
-        tell(entry);
-        await turn();
-      }
-    },
-    likeOf(text) {
-      const like = entries.get(text)?.like ?? null;
-      return like && { other: like.entry.text, share: like.share };
-    },
-    likeAny(grams, isSame) {
-      const like = likeAmong(groupsOf(grams), isSame);
-      return like && { other: like.entry.text, share: like.share };
-    },
-  };
+  }
 }
 
-/** Where a name belongs among others. */
-function placeOf(sorted: readonly { readonly text: Text }[], name: string): number {
+/** Index at which a name belongs in a sorted list. */
+function insertionIndex(sorted: readonly { readonly text: Text }[], name: string): number {
   let [low, high] = [0, sorted.length];
   while (low < high) {
     const middle = (low + high) >>> 1;
@@ -186,11 +195,11 @@ function placeOf(sorted: readonly { readonly text: Text }[], name: string): numb
   return low;
 }
 
-/** How much two texts have in common (Jaccard) whose first common groups are at these places; 0 when that is not enough. */
+/** Jaccard similarity of two texts whose first common trigrams have these indexes; 0 when it is below `SIMILAR_FROM`. */
 function shareOf(one: Groups, first: number, other: Groups, second: number): number {
-  const wanted = atLeast((SIMILAR_FROM / (1 + SIMILAR_FROM)) * (one.length + other.length));
+  const required = atLeast((SIMILAR_FROM / (1 + SIMILAR_FROM)) * (one.length + other.length));
   let [a, b, common] = [first, second, 0];
-  while (common + Math.min(one.length - a, other.length - b) >= wanted) {
+  while (common + Math.min(one.length - a, other.length - b) >= required) {
     if (a === one.length || b === other.length) return common / (one.length + other.length - common);
     const [x, y] = [one[a]!, other[b]!];
     if (x === y) common++;
@@ -202,7 +211,7 @@ function shareOf(one: Groups, first: number, other: Groups, second: number): num
 
 export function gramsOf(text: string): Grams {
   const plain = text
-    .slice(0, COMPARED)
+    .slice(0, MAX_CHARACTERS)
     .toLowerCase()
     .replace(/[^\p{L}\p{N}]+/gu, ' ')
     .trim();

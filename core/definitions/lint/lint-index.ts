@@ -1,7 +1,7 @@
 import type { WithVersions } from '#core/versions/versions.ts';
 import type { WithSources } from '#core/sources/source-pool.ts';
-import { type WithSnapshots, textsIn } from '#core/versions/stored-snapshots.ts';
-import { type WithWorkingCopy, type Definition, readDefinitions, readWorkingCopy } from '#core/versions/working-copy.ts';
+import { textsIn } from '#core/versions/stored-snapshots.ts';
+import { type Definition, readDefinitions, readWorkingCopy } from '#core/versions/working-copy.ts';
 import type { Platform } from '#core/platform/platform.ts';
 import { DEFINITION_KINDS, type DefinitionKind } from '#core/contract/entities.ts';
 import type { LintFinding } from '#core/contract/lint.ts';
@@ -22,35 +22,31 @@ import { differingIn, type Leaf, type Tree } from '#snapshots/format/tree.ts';
 
 type Texts = (leaves: readonly Leaf[]) => Promise<ReadonlyMap<string, string>>;
 
-/** What lint knows of definitions that are served together. It goes from one tree to the next by what differs. */
+/** The indexed definitions of one tree. Moving to another tree processes only what differs. */
 export interface LintIndex {
-  /** Moves come one after another; nothing is read meanwhile. */
+  /** Serializes moves and reads. */
   readonly lock: Lock;
-  together: DefinitionSet;
-  /** Whose definitions are in it. */
+  definitions: DefinitionSet;
+  /** The tree whose definitions are indexed. */
   tree: Tree | null;
   facts: Map<string, Facts>;
-  /** By hash, of some that left: they often come back. */
-  readonly left: RecentMap<Facts>;
-  /** Everything that is found now, for the rules that are off. */
+  /** Facts of removed definitions, by hash, because definitions are often added again. */
+  readonly removed: RecentMap<Facts>;
+  /** All findings in the tree, and the disabled rules at that time. */
   found: { readonly off: readonly LintRule[]; readonly all: readonly LintFinding[] } | null;
 }
 export const createLintIndex = (): LintIndex => ({
   lock: createLock(),
-  together: createDefinitionSet(),
+  definitions: createDefinitionSet(),
   tree: null,
   facts: new Map(),
-  left: createRecentMap(LEFT),
+  removed: createRecentMap(MAX_REMOVED),
   found: null,
 });
-const LEFT = 2_000;
-/** Texts that are read together. */
-const PAGE = 500;
+const MAX_REMOVED = 2_000;
+const TEXTS_PER_READ = 500;
 
-export const lintHandlers: Pick<
-  Handlers<WithSources & WithLint & WithSnapshots & WithWorkingCopy>,
-  'lint.list' | 'lint.rules'
-> = {
+export const lintHandlers: Pick<Handlers<WithSources & WithLint & WithVersions>, 'lint.list' | 'lint.rules'> = {
   'lint.list': async ({ app }, { owner, rule, severity, skip, limit }) => {
     const found = owner === undefined ? await lintWorkingCopy(app) : await lintOwner(app, owner);
     const items = found.filter(
@@ -67,14 +63,14 @@ export const lintHandlers: Pick<
 
 const rulesOff = async (app: Platform) => (await readSettings(app)).settings.lint_off;
 
-/** Everything that is found in what the next deploy would serve. */
+/** All findings in the next deploy. */
 async function lintWorkingCopy(app: LintApp): Promise<readonly LintFinding[]> {
   const off = await rulesOff(app);
   return inWorkingCopy(app, (index) => {
     if (index.found === null || index.found.off.join() !== off.join()) {
       index.found = {
         off,
-        all: index.together.lintSome(
+        all: index.definitions.lintSome(
           (index.tree?.leaves ?? []).flatMap(({ hash }) => index.facts.get(hash) ?? []),
           off,
         ),
@@ -84,7 +80,7 @@ async function lintWorkingCopy(app: LintApp): Promise<readonly LintFinding[]> {
   });
 }
 
-/** What is found in some of the definitions of a tree, and in the toolsets that hold them. */
+/** Findings in some of the definitions of a tree, and in the toolsets that contain them. */
 export async function lintLeaves(
   app: Platform & WithLint,
   tree: Tree,
@@ -92,15 +88,15 @@ export async function lintLeaves(
   texts: Texts,
 ): Promise<readonly LintFinding[]> {
   const off = await rulesOff(app);
-  return inTree(app, tree, texts, ({ together, facts }) =>
-    together.lintSome(
+  return inTree(app, tree, texts, ({ definitions, facts }) =>
+    definitions.lintSome(
       some.flatMap(({ hash }) => facts.get(hash) ?? []),
       off,
     ),
   );
 }
 
-/** What the next deploy would serve. */
+/** Reads the index of the next deploy. */
 async function inWorkingCopy<T>(app: LintApp, read: (index: LintIndex) => T): Promise<T> {
   const { view } = await readWorkingCopy(app);
   return inTree(app, view.frozen().tree, textsIn(app, view.textOf), read);
@@ -109,19 +105,19 @@ async function inWorkingCopy<T>(app: LintApp, read: (index: LintIndex) => T): Pr
 const isDefinition = (leaf: Leaf): leaf is Leaf & { readonly kind: DefinitionKind } =>
   (DEFINITION_KINDS as readonly string[]).includes(leaf.kind);
 
-/** @param read gets the index with the definitions of this tree in it. */
+/** @param read gets the index, moved to this tree. */
 async function inTree<T>(app: Platform & WithLint, tree: Tree, texts: Texts, read: (index: LintIndex) => T): Promise<T> {
   const index = app.lint;
   const facts = new Map<string, Facts>();
   for (;;) {
     const { now } = differingIn(index.tree, tree);
-    const missing = now.filter(isDefinition).filter(({ hash }) => !facts.has(hash) && !index.left.get(hash));
+    const missing = now.filter(isDefinition).filter(({ hash }) => !facts.has(hash) && !index.removed.get(hash));
     const turn = createSlices();
     const collect = createCollection();
-    for (const page of pagesOf(missing, PAGE)) {
-      const said = await texts(page);
+    for (const page of pagesOf(missing, TEXTS_PER_READ)) {
+      const text_of = await texts(page);
       for (const { kind, hash } of page) {
-        facts.set(hash, factsOf(kind, JSON.parse(said.get(hash) ?? '{}') as object));
+        facts.set(hash, factsOf(kind, JSON.parse(text_of.get(hash) ?? '{}') as object));
         await turn();
       }
       collect(page.length);
@@ -131,57 +127,57 @@ async function inTree<T>(app: Platform & WithLint, tree: Tree, texts: Texts, rea
   }
 }
 
-/** False when facts are missing by now. */
+/** @returns false when facts are missing, because the index was moved since they were read. */
 async function moveTo(index: LintIndex, tree: Tree, read: ReadonlyMap<string, Facts>): Promise<boolean> {
   const { old, now } = differingIn(index.tree, tree);
-  const [left, entered] = [old.filter(isDefinition), now.filter(isDefinition)];
+  const [gone, entered] = [old.filter(isDefinition), now.filter(isDefinition)];
   const added: Facts[] = [];
   for (const { hash } of entered) {
-    const facts = read.get(hash) ?? index.left.get(hash);
+    const facts = read.get(hash) ?? index.removed.get(hash);
     if (facts === undefined) return false;
     added.push(facts);
   }
   const { facts } = index;
   try {
-    if (left.length + entered.length > 0) index.found = null;
-    await index.together.move(
-      left.flatMap(({ hash }) => facts.get(hash) ?? []),
+    if (gone.length + entered.length > 0) index.found = null;
+    await index.definitions.move(
+      gone.flatMap(({ hash }) => facts.get(hash) ?? []),
       added,
     );
   } catch (error) {
-    // It may be half moved.
-    Object.assign(index, { together: createDefinitionSet(), tree: null, facts: new Map(), found: null });
+    // The move may have stopped halfway.
+    Object.assign(index, { definitions: createDefinitionSet(), tree: null, facts: new Map(), found: null });
     throw error;
   }
-  for (const { hash } of left) {
+  for (const { hash } of gone) {
     const one = facts.get(hash);
     facts.delete(hash);
-    if (one !== undefined) index.left.set(hash, one);
+    if (one !== undefined) index.removed.set(hash, one);
   }
   for (const [n, { hash }] of entered.entries()) {
-    index.left.delete(hash);
+    index.removed.delete(hash);
     facts.set(hash, added[n] as Facts);
   }
   index.tree = tree;
   return true;
 }
 
-/** The tools that the next deploy would serve, by how well they fit a question; null: there is no such toolset. */
+/** The tools of the next deploy, ranked by how well they fit a question. Null when the toolset does not exist. */
 export const rankTools = (app: LintApp, question: string, toolset?: string): Promise<readonly Ranked<Facts>[] | null> =>
-  inWorkingCopy(app, ({ together }) => together.rankTools(question, toolset));
+  inWorkingCopy(app, ({ definitions }) => definitions.rankTools(question, toolset));
 
-/** The words by which models choose the tools of these names. */
+/** The search terms of tools, by name. */
 export const termsOfTools = (app: LintApp, names: readonly string[]): Promise<ReadonlyMap<string, Terms>> =>
-  inWorkingCopy(app, ({ together }) => together.termsOf(names));
+  inWorkingCopy(app, ({ definitions }) => definitions.termsOf(names));
 
-/** What is found in a draft that may replace a stored definition of its id. */
+/** Findings in a draft, as if it replaced the stored definition with its id. */
 export async function lintDraft(
-  { app }: Context<WithSources & WithLint & WithSnapshots & WithWorkingCopy>,
+  { app }: Context<WithSources & WithLint & WithVersions>,
   subject: Subject,
   rule: SelectionRule | null = null,
 ): Promise<LintFinding[]> {
   const off = await rulesOff(app);
-  return inWorkingCopy(app, ({ together }) => together.lintSubject(subject, off, rule));
+  return inWorkingCopy(app, ({ definitions }) => definitions.lintSubject(subject, off, rule));
 }
 
 /** @param owner such as `tool:<id>`. */
@@ -192,7 +188,7 @@ async function lintOwner(app: LintApp, owner: string): Promise<LintFinding[]> {
   return found.get(id) ?? [];
 }
 
-/** What is found in some stored definitions, with every fix, by id. */
+/** Findings in stored definitions, with all fixes, by id. */
 export async function lintStored(
   app: LintApp,
   kind: DefinitionKind,
@@ -201,11 +197,14 @@ export async function lintStored(
   if (ids.length === 0) return new Map();
   const stored = await readDefinitions(app, app.store.db, kind, ids);
   const off = await rulesOff(app);
-  return inWorkingCopy(app, ({ together }) => new Map(stored.map((one) => [one.row.id, lintOne(together, kind, one, off)])));
+  return inWorkingCopy(
+    app,
+    ({ definitions }) => new Map(stored.map((one) => [one.row.id, lintOne(definitions, kind, one, off)])),
+  );
 }
 
 function lintOne(
-  together: DefinitionSet,
+  definitions: DefinitionSet,
   kind: DefinitionKind,
   { row, compiled }: Definition,
   off: readonly LintRule[],
@@ -214,14 +213,13 @@ function lintOne(
   if ((kind === 'tool' || kind === 'resource') && known === null) return [];
   const toSubject = { tool: ofToolDraft, resource: ofResourceDraft, prompt: ofPromptDraft, toolset: ofToolsetDraft }[kind];
   const rule = kind === 'toolset' ? (row as unknown as SelectionRule) : null;
-  return together.lintSubject(toSubject(row as never, known as never), off, rule);
+  return definitions.lintSubject(toSubject(row as never, known as never), off, rule);
 }
 
 export interface WithLint {
   readonly lint: LintIndex;
 }
 
-/** What lint works with. */
 export type LintApp = Platform & WithLint & WithVersions;
 
 export const createLint = (): WithLint => ({ lint: createLintIndex() });

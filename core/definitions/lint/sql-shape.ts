@@ -2,21 +2,21 @@ import type { SqlDialect } from '#core/lib/sql/dialect.ts';
 import { isName, type Token, tokenize } from '#core/lib/sql/tokenize.ts';
 import { AppError } from '#core/errors.ts';
 
-/** A piece of a statement with its place among brackets. */
+/** A piece of a statement, with its nesting. */
 export interface Piece {
   readonly kind: Token['kind'];
   /** In lower case. */
   readonly text: string;
   readonly start: number;
   readonly end: number;
-  /** Round brackets around it. */
+  /** How many parentheses enclose it. */
   readonly depth: number;
-  /** It stands in an optional block, or between other square brackets. */
+  /** Whether it is in an optional block, or in other square brackets. */
   readonly in_block: boolean;
   readonly is_name: boolean;
 }
 
-/** The pieces of a statement but for space, comments and the closing semicolon; empty when it cannot be read. */
+/** The pieces of a statement without spaces, comments and the final semicolon; empty when it cannot be read. */
 export function piecesOf(sql: string, dialect: SqlDialect): Piece[] {
   const pieces: Piece[] = [];
   let [depth, squares] = [0, 0];
@@ -43,7 +43,7 @@ function tokensOf(sql: string, dialect: SqlDialect): readonly Token[] {
   }
 }
 
-/** The lists between SELECT and FROM that make the result, those of a UNION too. */
+/** The lists between SELECT and FROM, including those of a UNION. */
 export function resultLists(pieces: readonly Piece[]): Piece[][] {
   const lists: Piece[][] = [];
   let open: Piece[] | null = null;

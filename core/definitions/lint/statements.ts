@@ -2,7 +2,7 @@ import { KEYWORDS } from '#core/lib/sql/tokenize.ts';
 import { type Piece, piecesOf, resultLists } from './sql-shape.ts';
 import type { RuleFinding, Subject, SubjectQuery } from './subject.ts';
 
-/** What stands in the statement of a definition. */
+/** Findings in the statement of a definition. */
 export function statementRules({ query }: Subject): RuleFinding[] {
   if (query === null) return [];
   const pieces = piecesOf(query.sql, query.dialect);
@@ -10,7 +10,7 @@ export function statementRules({ query }: Subject): RuleFinding[] {
   return [starRule, boundRule, orderRule, optionalRule, confirmRule].flatMap((rule) => rule(query, pieces));
 }
 
-/** Statements that can be run, counted and rolled back. */
+/** Commands that can be run, counted and rolled back. */
 const COUNTED = new Set(['insert', 'update', 'delete', 'merge', 'with', 'select']);
 
 function confirmRule({ reads, confirms }: SubjectQuery, [first]: readonly Piece[]): RuleFinding[] {
@@ -39,7 +39,7 @@ function starRule({ sql, columns }: SubjectQuery, pieces: readonly Piece[]): Rul
   return [{ ...found, fix: { label: `Name the ${names.length} columns`, changes: { sql_query: written } } }];
 }
 
-/** Not a product, and not that of `count(*)`. */
+/** Whether this is the star of a SELECT, not a multiplication and not that of `count(*)`. */
 const isStar = (piece: Piece, before: Piece | undefined): boolean =>
   piece.depth === 0 &&
   piece.text === '*' &&
@@ -50,7 +50,7 @@ const LISTS: readonly SubjectQuery['returns'][] = ['rows', 'column', 'text', 'ma
 const BOUNDS = new Set(['limit', 'fetch', 'order', 'top']);
 const AGGREGATES =
   /^(?:count|sum|total|avg|min|max|every|bool_and|bool_or|(?:string|array|json|jsonb|xml)_agg|json_(?:group|array)\w*|jsonb_object_agg|group_concat|std\w*|var\w*)$/;
-/** A column that names one row. */
+/** Columns that identify one row. */
 const KEYS = new Set(['id', 'uuid']);
 
 function boundRule({ sql, columns, returns, reads, pages }: SubjectQuery, pieces: readonly Piece[]): RuleFinding[] {
@@ -82,12 +82,12 @@ function orderRule({ sql }: SubjectQuery, pieces: readonly Piece[]): RuleFinding
   });
 }
 
-/** What follows ORDER BY, in a statement, a window or an aggregate. */
+/** Words that end ORDER BY, in a statement, a window or an aggregate. */
 const AFTER_ORDER = new Set(
   'limit offset fetch for union intersect except returning with settings format rows range groups separator'.split(' '),
 );
 
-/** Parameters that are a whole expression of this ORDER BY. @param start of its first one. */
+/** Parameters that are a whole expression of an ORDER BY. @param start index of its first piece. */
 function sortedValues(pieces: readonly Piece[], start: number): Piece[] {
   const depth = pieces[start - 1]?.depth ?? 0;
   const list = pieces.slice(start);
@@ -111,14 +111,14 @@ function optionalRule({ sql, parameters }: SubjectQuery, pieces: readonly Piece[
       .filter(({ required, from, default: fallback = null }) => !required && from === undefined && fallback === null)
       .map(({ name }) => `:${name}`.toLowerCase()),
   );
-  // `:a is null or x = :a` knows that it may be missing.
+  // `:a is null or x = :a` handles a missing value.
   const known = new Set(pieces.flatMap(({ text }, n) => (pieces[n + 1]?.text === 'is' ? [text] : [])));
-  const said = new Set<string>();
+  const reported = new Set<string>();
   return pieces.flatMap((piece, n): RuleFinding[] => {
     const { kind, text, in_block } = piece;
-    if (kind !== 'parameter' || in_block || !optional.has(text) || known.has(text) || said.has(text)) return [];
+    if (kind !== 'parameter' || in_block || !optional.has(text) || known.has(text) || reported.has(text)) return [];
     if (pieces[n - 1]?.text !== '=' && pieces[n + 1]?.text !== '=') return [];
-    said.add(text);
+    reported.add(text);
     const name = sql.slice(piece.start, piece.end);
     const message = `${name} is optional and compared with =. When it is not given, it is NULL and no row matches. Write the comparison in [[ ]].`;
     const written = inBlock(sql, pieces, n);
@@ -127,10 +127,10 @@ function optionalRule({ sql, parameters }: SubjectQuery, pieces: readonly Piece[
   });
 }
 
-/** What may follow a condition that stands alone. */
+/** Tokens that may follow a condition that can be put in a block. */
 const FOLLOWS = new Set(['and', 'order', 'group', 'limit', 'having', 'fetch', ')', '[']);
 
-/** The statement with `column = :name` in an optional block; null where it is part of more. */
+/** The statement with `column = :name` in an optional block; null when the comparison is part of a longer expression. */
 function inBlock(sql: string, pieces: readonly Piece[], n: number): string | null {
   const follows = pieces[n + 1];
   if (pieces[n - 1]?.text !== '=' || (follows !== undefined && !FOLLOWS.has(follows.text))) return null;
@@ -138,7 +138,7 @@ function inBlock(sql: string, pieces: readonly Piece[], n: number): string | nul
   while (pieces[first]?.is_name === true && pieces[first - 1]?.text === '.') first -= 2;
   const [column, word, last] = [pieces[first], pieces[first - 1], pieces[n]];
   if (column?.is_name !== true || word === undefined || last === undefined) return null;
-  // In `between a and b = :c` and after OR the brackets would take another meaning.
+  // In `between a and b = :c`, and after OR, a block would change the meaning.
   if (pieces[first - 3]?.text === 'between') return null;
   const condition = sql.slice(column.start, last.end);
   const [before, after] = [sql.slice(0, word.start), sql.slice(last.end)];

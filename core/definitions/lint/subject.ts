@@ -11,7 +11,7 @@ import type { SqlDialect } from '#core/lib/sql/dialect.ts';
 import type { SqlNode, Statement } from '#core/lib/sql/statement.ts';
 import type { FrozenPrompt, FrozenResource, FrozenTool, FrozenToolset } from '#snapshots/format/format.ts';
 
-/** What one definition says and does, as the rules read it: a stored record, an unsaved draft or what is frozen. */
+/** A definition as the rules read it: from a stored record, an unsaved draft or a frozen entity. */
 export interface Subject {
   readonly kind: DefinitionKind;
   readonly id: string;
@@ -20,7 +20,7 @@ export interface Subject {
   readonly description: string;
   readonly query: SubjectQuery | null;
   readonly arguments: readonly Pick<PromptArgument, 'name' | 'description'>[];
-  /** Whatever else people wrote, under the field that holds it. */
+  /** Other texts that people wrote, by field. */
   readonly texts: Readonly<Record<string, string>>;
 }
 
@@ -30,15 +30,15 @@ export interface SubjectQuery {
   readonly parameters: readonly Parameter[];
   readonly returns: ReturnType;
   readonly reads: boolean;
-  /** Somebody is asked before it writes. */
+  /** Whether a person confirms writes. */
   readonly confirms: boolean;
-  /** Its rows come in an order, page by page. */
+  /** Whether it returns rows in pages, in a defined order. */
   readonly pages: boolean;
-  /** As the database described them; null: unknown, or the text is not the one that somebody wrote. */
+  /** As the database described them. Null when they are unknown, or when the SQL differs from what the author wrote. */
   readonly columns: readonly Column[] | null;
 }
 
-/** What a rule finds. Its severity stands in the contract. */
+/** A finding of a rule. The contract has its severity. */
 export type RuleFinding = Pick<LintFinding, 'field' | 'message' | 'fix'> & { readonly rule: LintRule };
 
 interface LintDraft {
@@ -52,7 +52,7 @@ interface QueryDraft extends LintDraft {
   readonly parameters: readonly Parameter[];
   readonly transform_template: string | null;
 }
-/** What is known of the statement of a draft. */
+/** The known facts about the statement of a draft. */
 interface KnownStatement {
   readonly statement: Pick<Statement, 'dialect'>;
   readonly columns: readonly Column[] | null;
@@ -86,7 +86,7 @@ export const ofToolDraft = (
   },
 });
 
-/** A resource always reads and answers with rows. */
+/** A resource always only reads, and returns rows. */
 export const ofResourceDraft = (resource: QueryDraft, known: KnownStatement): Subject => ({
   ...ofToolDraft({ ...resource, return_type: 'rows', read_only: true }, known),
   kind: 'resource',
@@ -151,7 +151,7 @@ const READ = {
       ...listed(prompt.id, prompt.name, prompt.listing),
       template: null,
       messages: [...prompt.messages],
-      // What is blank is not listed.
+      // A listing omits blank fields.
       arguments: (prompt.listing['arguments'] as Partial<PromptArgument>[]).map(({ name = '', description = '' }) => ({
         name,
         description,
@@ -161,7 +161,7 @@ const READ = {
   toolset: (toolset: FrozenToolset) => ofToolsetDraft(toolset),
 };
 
-/** What is frozen, as the rules read it. */
+/** A frozen entity as the rules read it. */
 export const ofFrozen = (kind: DefinitionKind, frozen: object): Subject => READ[kind](frozen as never);
 
 const frozenQuery = ({ statement, parameters, transform_template }: FrozenTool | FrozenResource) => ({
@@ -170,7 +170,7 @@ const frozenQuery = ({ statement, parameters, transform_template }: FrozenTool |
   transform_template,
 });
 
-/** A statement as text again: the same to a reader, if not to the letter. */
+/** The text of a parsed statement: equivalent to what the author wrote, but not identical. */
 const textOf = (nodes: readonly SqlNode[]): string =>
   nodes
     .map((node) => {

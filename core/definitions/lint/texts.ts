@@ -1,15 +1,15 @@
 import { isSent } from '#core/query/arguments.ts';
 import type { RuleFinding, Subject } from './subject.ts';
 
-/** Shorter says hardly more than the name does. An ideograph counts as two characters. */
-const SHORTEST = 20;
+/** A shorter description hardly adds to the name. An ideograph counts as two characters. */
+const MIN_DESCRIPTION = 20;
 const IDEOGRAPHS = /[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af]/g;
 
 const lettersOf = (text: string): string => text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '');
 
-/** Whether the description says what a model needs. */
+/** Findings in the description. */
 export function descriptionRule({ kind, name, title, description }: Subject): RuleFinding[] {
-  // People may do without one.
+  // Models do not read the description of a toolset.
   if (kind === 'toolset') return [];
   const text = description.trim();
   const letters = lettersOf(text);
@@ -18,15 +18,15 @@ export function descriptionRule({ kind, name, title, description }: Subject): Ru
     return [{ rule: 'description-missing', field: 'description', message: `${message} Say what it returns and when to use it.` }];
   }
   const length = text.length + (text.match(IDEOGRAPHS)?.length ?? 0);
-  if (length >= SHORTEST) return [];
+  if (length >= MIN_DESCRIPTION) return [];
   const message = `The description has ${text.length} characters. Say what it returns and when to use it.`;
   return [{ rule: 'description-short', field: 'description', message }];
 }
 
-/** Types whose schema says their form. */
-const FORMED = new Set(['boolean', 'date', 'datetime', 'uuid', 'bytes']);
+/** Types whose format follows from the schema. */
+const FORMATTED = new Set(['boolean', 'date', 'datetime', 'uuid', 'bytes']);
 
-/** Whether a model can tell what to send. */
+/** Parameters and arguments about which a model cannot know what to send. */
 export function parameterRules({ query, arguments: given }: Subject): RuleFinding[] {
   const found: RuleFinding[] = given.flatMap(({ name, description }, n) =>
     description.trim() === '' ? [undescribed(`arguments.${n}.description`, `The argument ${name}`)] : [],
@@ -36,11 +36,11 @@ export function parameterRules({ query, arguments: given }: Subject): RuleFindin
     if (!isSent(parameter)) continue;
     const { name, type, items, description, examples = [], default: fallback = null } = parameter;
     if (description.trim() === '') found.push(undescribed(`parameters.${n}.description`, `The parameter ${name}`));
-    const needs_none = parameter.enum !== undefined || FORMED.has(type === 'array' ? (items ?? '') : type);
+    const needs_none = parameter.enum !== undefined || FORMATTED.has(type === 'array' ? (items ?? '') : type);
     if (needs_none || examples.length > 0) continue;
     const message = `The parameter ${name} has no examples. One or two show a model the form of the value.`;
     const changes = { parameters: parameters.map((one) => (one === parameter ? { ...one, examples: [fallback] } : one)) };
-    // An empty value shows no form.
+    // An empty value does not show the format.
     const shows_nothing = fallback === null || fallback === '' || (Array.isArray(fallback) && fallback.length === 0);
     const fix = shows_nothing ? {} : { fix: { label: 'Use the default as an example', changes } };
     found.push({ rule: 'parameter-examples', field: `parameters.${n}.examples`, message, ...fix });
@@ -54,7 +54,7 @@ const undescribed = (field: string, what: string): RuleFinding => ({
   message: `${what} has no description. Say what it means, with units and where a value comes from.`,
 });
 
-/** Forms of secrets. All of them take time linear in the text. */
+/** Patterns of secrets. Each takes linear time. */
 const SECRETS: readonly (readonly [what: string, form: RegExp])[] = [
   ['a private key', /-----BEGIN (?:[A-Z]{1,20} ){0,3}PRIVATE KEY-----/],
   ['an AWS access key', /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/],
@@ -70,7 +70,7 @@ const SECRETS: readonly (readonly [what: string, form: RegExp])[] = [
   ],
 ];
 
-/** Secrets where every client, export and history entry shows them. */
+/** Secrets in texts that every client, export and history entry shows. */
 export function secretRule({ title, description, query, arguments: given, texts }: Subject): RuleFinding[] {
   const parameters = (query?.parameters ?? []).map(
     (parameter, n) => [`parameters.${n}`, JSON.stringify(Object.values(parameter))] as const,

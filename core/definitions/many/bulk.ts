@@ -2,8 +2,8 @@ import { AppError, invalidField } from '#core/errors.ts';
 import { withAuthor, changesAny, checkVersion, StaleVersion, toDraft } from '#core/records/versioned.ts';
 import type { Context, Handlers } from '#core/context/context.ts';
 import { entityTable, type StoredEntity, type EntityValues } from '#core/store/entity-table.ts';
-import { writeAlone } from '#core/store/journal.ts';
-import { fewAtATime } from '#core/lib/few-at-a-time.ts';
+import { lockEntityWrites } from '#core/store/journal.ts';
+import { fewAtATime } from '#core/lib/slices.ts';
 import { recordBlocked } from '#core/records/blocked.ts';
 import { type EntityService, ENTITY_SERVICES } from '#core/definitions/entity-services.ts';
 import { storeCompiled } from '#core/sources/statements.ts';
@@ -19,9 +19,9 @@ export const bulkHandlers: Pick<Handlers, 'definitions.update' | 'definitions.ta
     );
     const errors = new Map<string, { id: string; error: string }>();
     const changed = new Map<string, { id: string; version: number }>();
-    /** Checks end in any order: the history, the answer and its errors are in that of the request. */
-    const asSent = <T>(found: ReadonlyMap<string, T>): T[] => items.flatMap(({ id }) => found.get(id) ?? []);
-    /** What one record refuses stays with it. */
+    /** Checks end in any order. History, answer and errors follow the order of the request. */
+    const inRequestOrder = <T>(found: ReadonlyMap<string, T>): T[] => items.flatMap(({ id }) => found.get(id) ?? []);
+    /** An error concerns only its record. */
     const alone = async (id: string, work: () => Promise<void>): Promise<void> => {
       try {
         await work();
@@ -32,7 +32,7 @@ export const bulkHandlers: Pick<Handlers, 'definitions.update' | 'definitions.ta
       }
     };
     const ready = new Map<string, Ready>();
-    await fewAtATime(items, AT_A_TIME, ({ id, version, ...change }) =>
+    await fewAtATime(items, CONCURRENCY, ({ id, version, ...change }) =>
       alone(id, async () => {
         const before = stored.get(id);
         if (before === undefined) throw new AppError('not_found', `There is no ${kind} with this id.`);
@@ -42,8 +42,8 @@ export const bulkHandlers: Pick<Handlers, 'definitions.update' | 'definitions.ta
         else changed.set(id, { id, version: before.version });
       }),
     );
-    for (const one of await writeAll(context, record, asSent(ready), alone)) changed.set(one.id, one);
-    return { items: asSent(changed), errors: asSent(errors) };
+    for (const one of await writeAll(context, record, inRequestOrder(ready), alone)) changed.set(one.id, one);
+    return { items: inRequestOrder(changed), errors: inRequestOrder(errors) };
   },
   'definitions.tags': async ({ app }, { kind }) => {
     const table = entityTable(app.store, kind);
@@ -53,12 +53,12 @@ export const bulkHandlers: Pick<Handlers, 'definitions.update' | 'definitions.ta
   },
 };
 
-/** Checks at the same time: each may ask a database. */
-const AT_A_TIME = 8;
+/** Each check may wait for a database. */
+const CONCURRENCY = 8;
 
 type Ready = Awaited<ReturnType<EntityService['prepare']>> & { readonly before: StoredEntity };
 
-/** What a change of this record alone would have to pass. A blocked one leaves its trace in the history, as by itself. */
+/** Applies the checks of a single change, and records in history that a control blocked it. */
 async function prepared(context: Context, kind: EntityService, before: StoredEntity, sent: EntityValues): Promise<Ready> {
   const draft = { ...toDraft(before), ...sent };
   try {
@@ -69,7 +69,7 @@ async function prepared(context: Context, kind: EntityService, before: StoredEnt
   }
 }
 
-/** One transaction, in which nobody else writes; what was changed or deleted since it was checked stays so. */
+/** Writes in one transaction, in which nothing else is written. Records that were changed or deleted since the check are refused. */
 const writeAll = (
   context: Context,
   { entity_type, noun }: EntityService,
@@ -77,7 +77,7 @@ const writeAll = (
   alone: (id: string, work: () => Promise<void>) => Promise<void>,
 ): Promise<{ id: string; version: number }[]> =>
   context.app.store.write(async (tx) => {
-    await writeAlone(context.app.store, tx);
+    await lockEntityWrites(context.app.store, tx);
     const now = await noun.getAll(
       context,
       ready.map(({ before }) => before.id),

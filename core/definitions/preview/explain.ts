@@ -1,6 +1,7 @@
 import { beginning } from '#core/lib/text/shorten.ts';
 import type { Plan, PlanStep } from '#core/contract/definitions/explain.ts';
-import { kindOf } from '#core/engines/index.ts';
+import { DB_TYPE_CHOICES } from '#core/contract/definitions/connections.ts';
+import { engineOf } from '#core/engines/index.ts';
 import type { PlanNode } from '#core/engines/shared/plans/plan-reader.ts';
 import type { Source } from '#core/engines/shared/source.ts';
 import { AppError } from '#core/errors.ts';
@@ -9,30 +10,31 @@ import { withReads } from '#core/lib/sql/reads.ts';
 import type { Handlers } from '#core/context/context.ts';
 import { withTimeout } from '#core/lib/with-timeout.ts';
 import { describeNow } from '#core/sources/statements.ts';
-import { boundStatement, withinPreview } from './bound.ts';
+import { checkPreview, withinPreview } from './check-preview.ts';
 
 const LIMITS = { mode: 'read', max_rows: 2_000, max_bytes: 4 * 1024 * 1024 } as const;
-/** A plan that came in time is answered, with the sizes of its tables or without. */
+/** Reading the sizes of tables stops this long before the deadline, so that the plan is answered without them. */
 const SPARE_MS = 500;
-const MOST_STEPS = 500;
-const LONGEST_TEXT = 200_000;
-/** Reading a smaller table as a whole is right. */
+const MAX_STEPS = 500;
+const MAX_TEXT = 200_000;
+/** A full scan of a smaller table is fine. */
 const LARGE_ROWS = 1_000;
-/** A loop that looks at fewer rows is over in a moment. */
+/** A nested loop over fewer rows is fast. */
 const LARGE_LOOP = 1_000_000;
-const MOST_TABLES = 20;
+const MAX_TABLES = 20;
 
 export const explainHandlers: Pick<Handlers, 'preview.explain'> = {
   'preview.explain': async (context, input) => {
     const { app } = context;
-    const { connection, dialect, parsed, values, session } = await boundStatement(context, input, false);
-    const { engine, label } = kindOf(connection.db_type);
-    if (engine.plans === undefined) throw new AppError('invalid', `${label.label} does not explain statements here.`);
+    const { connection, dialect, parsed, values, session } = await checkPreview(context, input, false);
+    const engine = engineOf(connection.db_type);
+    if (engine.plans === undefined)
+      throw new AppError('invalid', `${DB_TYPE_CHOICES[connection.db_type].label} does not explain statements here.`);
     const [reader, source] = await Promise.all([engine.plans(), app.sources.of(connection)]);
     const { nodes, text, sizes } = await withinPreview(context, async (signal, left) => {
       const { reads } = await describeNow(source, parsed, input.sql_query, signal);
       const statement = bind(withReads(parsed, reads), dialect, values);
-      const options = { ...LIMITS, timeout_ms: left(), session, signal };
+      const options = { ...LIMITS, timeout_ms: left(), session: session ?? undefined, signal };
       const { rows } = await (source.explain?.(statement, reader.prefix, options) ??
         source.query({ ...statement, text: reader.prefix + statement.text }, options));
       const plan = reader.read(rows);
@@ -43,11 +45,11 @@ export const explainHandlers: Pick<Handlers, 'preview.explain'> = {
     });
     const [top] = nodes;
     return {
-      steps: nodes.flatMap((node) => toSteps(node, 0)).slice(0, MOST_STEPS),
+      steps: nodes.flatMap((node) => toSteps(node, 0)).slice(0, MAX_STEPS),
       highlights: highlightsOf(nodes, sizes, undefined),
       estimated_rows: top?.rows ?? null,
       cost: top?.cost ?? null,
-      text: beginning(text, LONGEST_TEXT),
+      text: beginning(text, MAX_TEXT),
     };
   },
 };
@@ -62,17 +64,17 @@ const toSteps = (node: PlanNode, depth: number): PlanStep[] => {
 
 const allOf = (nodes: readonly PlanNode[]): PlanNode[] => nodes.flatMap((node) => [node, ...allOf(node.children)]);
 
-/** How many rows the tables have that are read as a whole, where the database keeps such figures. */
+/** Estimated rows of the tables that are scanned in full, where the database has statistics. */
 async function sizesOf(source: Source, nodes: readonly PlanNode[]): Promise<ReadonlyMap<string, number>> {
   const scanned = allOf(nodes).filter(({ scan, table }) => scan === 'full' && table !== undefined);
-  const tables = [...new Map(scanned.map((node) => [node.table ?? '', node])).values()].slice(0, MOST_TABLES);
+  const tables = [...new Map(scanned.map((node) => [node.table ?? '', node])).values()].slice(0, MAX_TABLES);
   const sizes = await Promise.all(
     tables.map(async ({ table: name = '', schema }) => {
       const filter = { search: name, skip: 0, limit: 50, ...(schema === undefined ? {} : { schema }) };
       // A plan without the size of a table is still a plan.
       const { items } = await source.tables(filter).catch(() => ({ items: [] }));
       const found = items.find((one) => one.name.toLowerCase() === name.toLowerCase());
-      // PostgreSQL says -1 of a table that was never looked at.
+      // PostgreSQL reports -1 for a table that was never analyzed.
       const rows = found?.estimated_rows;
       return rows === undefined || rows < 0 ? [] : [[name, rows] as const];
     }),
@@ -83,19 +85,19 @@ async function sizesOf(source: Source, nodes: readonly PlanNode[]): Promise<Read
 type Highlight = Plan['highlights'][number];
 type Sizes = ReadonlyMap<string, number>;
 
-/** What stands out in steps that follow each other. @param above rows of the step that they belong to. */
+/** Remarkable steps among siblings. @param above rows of their parent step. */
 function highlightsOf(nodes: readonly PlanNode[], sizes: Sizes, above: number | undefined): Highlight[] {
   let before: number | undefined;
   return nodes.flatMap((node) => {
     const { source, rows } = readBy(node, sizes);
     const loop = node.repeats === undefined ? [] : loopOf(source, rows, node.repeats === 'above' ? above : before);
-    const given = times(node.rows ?? rows, node.kept ?? 1);
-    if (node.repeats !== 'above') before = node.repeats === undefined ? given : times(before, given);
+    const output = times(node.rows ?? rows, node.selectivity ?? 1);
+    if (node.repeats !== 'above') before = node.repeats === undefined ? output : times(before, output);
     return [...loop, ...highlightOf(node, sizes), ...highlightsOf(node.children, sizes, rows)];
   });
 }
 
-/** What a step takes its rows from, and how many it looks at each time it runs: not only those that its condition leaves. */
+/** The step that reads the rows, and how many it reads each time it runs, including those that its condition drops. */
 function readBy(node: PlanNode, sizes: Sizes): { readonly source: PlanNode; readonly rows: number | undefined } {
   const { table, scan, rows, children } = node;
   if (table !== undefined) return { source: node, rows: (scan === 'full' ? sizes.get(table) : undefined) ?? rows };
@@ -111,7 +113,7 @@ function loopOf(source: PlanNode, rows: number | undefined, outer: number | unde
   const of = table === null ? '' : ` of ${table}`;
   const all = times(outer, rows);
   if (all === undefined || outer === undefined || rows === undefined) {
-    // Without estimates, a table that is read as a whole each time is worth a word.
+    // Without estimates, only a full scan in every iteration is worth a warning.
     if (scan !== 'full') return [];
     return [{ severity: 'warning', message: `Nested loop: reads all${of} again for each row before it.`, table, rows: null }];
   }
@@ -123,7 +125,7 @@ function loopOf(source: PlanNode, rows: number | undefined, outer: number | unde
 function highlightOf(node: PlanNode, sizes: Sizes): Highlight[] {
   const { scan, table = null, index, rows, sorts, filters, limited } = node;
   if (scan === 'full' && table !== null) {
-    // The rows of the step are those that its condition leaves.
+    // `rows` of the step counts only those that pass its condition.
     const size = sizes.get(table);
     const along = index === undefined ? '' : ` along the index ${index}`;
     if (limited === true)

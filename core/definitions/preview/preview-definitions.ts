@@ -1,7 +1,6 @@
+import type { WithVersions } from '#core/versions/versions.ts';
 import type { WithSources } from '#core/sources/source-pool.ts';
 import { type WithLint, lintDraft } from '#core/definitions/lint/lint-index.ts';
-import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
-import type { WithWorkingCopy } from '#core/versions/working-copy.ts';
 import * as v from 'valibot';
 import type { GuardFinding } from '#core/contract/guard.ts';
 import type { PromptMessage } from '#core/contract/definitions/prompts.ts';
@@ -9,13 +8,14 @@ import { ToolDraft } from '#core/contract/definitions/tools.ts';
 import { promptScope } from '#core/query/values.ts';
 import { renderMessages } from '#core/lib/template/evaluate.ts';
 import { parseTemplate } from '#core/lib/template/parse.ts';
-import { AppError } from '#core/errors.ts';
+import { AppError, refuseFields } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/context/context.ts';
+import type { Compiled } from '#snapshots/freeze/compile.ts';
 import { freezePrompt, resourceListing, toolListing } from '#snapshots/freeze/entities.ts';
 import { ofPromptDraft, ofResourceDraft, ofToolDraft } from '../lint/subject.ts';
 import { readServerConfig } from '#core/settings/settings.ts';
 import { findingsOf, type guardDraft } from '#core/records/prompt-guard.ts';
-import { preparePrompt, promptVariables, refuseFaults, undeclaredFaults } from '../prompts.ts';
+import { preparePrompt, promptVariables, undeclaredFaults } from '../prompts.ts';
 import { prepareResource } from '../resources.ts';
 import { pretended } from './pretended.ts';
 import { suggestParameters } from './suggest.ts';
@@ -23,20 +23,20 @@ import { prepareTool } from '../tools.ts';
 
 type Noun = 'preview.tool' | 'preview.resource' | 'preview.prompt';
 
-/** What saving would check, and what clients would then see; refusals and the guard's findings are told, not thrown. */
-export const previewDefinitionHandlers: Pick<Handlers<WithSources & WithLint & WithSnapshots & WithWorkingCopy>, Noun> = {
+/** Runs the checks of saving, and shows what clients would see. Refusals and findings of the prompt guard are part of the answer. */
+export const previewDefinitionHandlers: Pick<Handlers<WithSources & WithLint & WithVersions>, Noun> = {
   'preview.tool': (context, { id = '', ...input }) =>
     withSuggestions(context, input, async (checkGuard) => {
       const { values, compiled } = await prepareTool(context, { ...v.getDefaults(ToolDraft), ...input }, checkGuard);
       const { read_only, reason } = compiled.classification;
       const lint = await lintDraft(context, ofToolDraft({ ...values, id }, compiled));
-      return { listing: toolListing(values, compiled), read_only, reason, warnings: [...compiled.warnings], lint };
+      return { listing: toolListing(values, compiled), read_only, reason, ...knownOf(compiled), lint };
     }),
   'preview.resource': (context, { id = '', ...input }) =>
     withSuggestions(context, input, async (checkGuard) => {
       const { values, compiled } = await prepareResource(context, { ...input, enabled: true }, checkGuard);
       const lint = await lintDraft(context, ofResourceDraft({ ...values, id }, compiled));
-      return { lint, listing: resourceListing(values), parameters: values.parameters, warnings: [...compiled.warnings] };
+      return { lint, listing: resourceListing(values), parameters: values.parameters, ...knownOf(compiled) };
     }),
   'preview.prompt': async (context, { id = '', values, caller, ...input }) => {
     const called = pretended(context, caller);
@@ -44,7 +44,7 @@ export const previewDefinitionHandlers: Pick<Handlers<WithSources & WithLint & W
     const answer = await withFindings(async (checkGuard) => {
       const draft = await preparePrompt(context, { ...input, connection_id: null, enabled: true }, checkGuard);
       variables = promptVariables(draft);
-      refuseFaults(undeclaredFaults(draft));
+      refuseFields(undeclaredFaults(draft));
       const { listing, messages } = freezePrompt({ ...draft, id: '', version: 1, created_at: '', updated_at: '' });
       const args = Object.fromEntries(
         draft.arguments.map(({ name }) => [name, (Object.hasOwn(values, name) && values[name]) || '']),
@@ -57,7 +57,12 @@ export const previewDefinitionHandlers: Pick<Handlers<WithSources & WithLint & W
   },
 };
 
-/** Asks about the parameters at the same time: the answer helps while the definition is still refused. */
+const knownOf = ({ warnings, columns }: Compiled) => ({
+  warnings: [...warnings],
+  ...(columns === null ? {} : { columns: columns.map(({ name }) => name) }),
+});
+
+/** Adds suggestions for parameters, which help most while the definition is still refused. */
 async function withSuggestions<T>(
   context: Context,
   input: { readonly connection_id: string; readonly sql_query: string },
@@ -67,7 +72,7 @@ async function withSuggestions<T>(
   return { ...answer, suggested };
 }
 
-/** Keeps what the guard finds; a refusal of the definition stands in the place of what it would be. */
+/** Adds the findings of the prompt guard. When the definition is refused, the answer has the refusal instead. */
 async function withFindings<T>(work: (checkGuard: typeof guardDraft) => Promise<T>) {
   const findings: GuardFinding[] = [];
   const checkGuard: typeof guardDraft = async (...args) => void findings.push(...(await findingsOf(...args)));

@@ -1,9 +1,12 @@
 import type { Input } from '#core/contract/index.ts';
-import { transformScope } from '#core/query/values.ts';
-import { bind } from '#core/lib/sql/bind.ts';
+import type { FrozenQuery } from '#core/query/frozen-query.ts';
+import { createPseudonym, toRules } from '#core/query/masks.ts';
+import { planQuery, type RunRecord, runQuery, transformRows } from '#core/query/query.ts';
+import { modeOf } from '#snapshots/freeze/entities.ts';
+import type { StopSignal } from '#core/engines/shared/stop.ts';
 import { withReads } from '#core/lib/sql/reads.ts';
 import { shape, shapeResource, toToolResult } from '#core/query/shape.ts';
-import { type Transformed, applyTransform } from '#core/lib/template/transform.ts';
+import type { Transformed } from '#core/lib/template/transform.ts';
 import type { TextFormat } from '#core/contract/definitions/pages.ts';
 import type { ReturnType } from '#core/contract/definitions/tools.ts';
 import { hasTextFormat, resultText } from '#core/query/result-text.ts';
@@ -13,8 +16,7 @@ import { AppError, invalidField } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/context/context.ts';
 import type { QueryResult } from '#core/lib/sql/result.ts';
 import type { Source } from '#core/engines/shared/source.ts';
-import { boundStatement, withinPreview } from './bound.ts';
-import { maskedFor } from './pretended.ts';
+import { type CheckedPreview, checkPreview, withinPreview } from './check-preview.ts';
 import { atField, describeNow } from '#core/sources/statements.ts';
 
 const MAX_BYTES = 4 * 1024 * 1024;
@@ -27,30 +29,29 @@ export const previewHandlers: Pick<Handlers, 'preview.execute' | 'preview.trial'
   },
 };
 
-/** Runs a statement of an author. @param writes it may write, and whatever it did is rolled back. */
+/** Runs a statement of an author. @param writes whether the statement may write. Its changes are rolled back. */
 async function execute(context: Context, input: Input<'preview.execute'>, writes: boolean) {
-  const { sql_query, transform_template, limit, masks } = input;
+  const { transform_template } = input;
   const { app } = context;
   const template = transform_template ? atField('transform_template', () => parseTemplate(transform_template)) : null;
-  const { connection, dialect, parsed, values, facts, session, caller, form } = await boundStatement(context, input, writes);
-  const source = await app.sources.of(connection);
-  const { fetched, traced, took } = await withinPreview(context, async (signal, left) => {
-    if (writes) await refuseLasting(source, form.text);
-    const { reads } = await describeNow(source, parsed, sql_query, signal);
-    const traced = masks.length === 0 ? null : ((await source.origins?.(form, signal)) ?? []);
-    const started = performance.now();
-    const fetched = await source.query(bind(withReads(parsed, reads), dialect, values), {
-      ...(writes ? ({ mode: 'write', rollback: true } as const) : ({ mode: 'read' } as const)),
-      timeout_ms: left(),
-      max_rows: limit,
-      max_bytes: MAX_BYTES,
-      session,
+  const checked = await checkPreview(context, input, writes);
+  const { dialect, values, facts, session } = checked;
+  const source = await app.sources.of(checked.connection);
+  const record: RunRecord = { wait_ms: 0, query_from: 0, query_to: 0, committed: false };
+  const { result } = await withinPreview(context, async (signal, left) => {
+    if (writes) await refuseLasting(source, checked.form.text);
+    const query = await freezeDraft(checked, source, input, writes, signal);
+    return runQuery(planQuery({ ...query, timeout_ms: left() }, dialect), values, {
+      source: () => source,
       signal,
+      facts,
+      session,
+      pseudonym: createPseudonym(app.env.SVC_ENCRYPTION_KEY),
+      rollback: writes,
+      record,
     });
-    return { fetched, traced, took: performance.now() - started };
   });
-  const result = maskedFor(fetched, masks, traced, { groups: caller.identity.groups, keys: app.env.SVC_ENCRYPTION_KEY });
-  const execution_time = Math.round(took * 100) / 100;
+  const execution_time = Math.round((record.query_to - record.query_from) * 100) / 100;
   const shown = {
     columns: result.columns.map(({ name }) => name),
     column_types: result.columns.map(({ type }) => type),
@@ -61,10 +62,34 @@ async function execute(context: Context, input: Input<'preview.execute'>, writes
   };
   const { affected_rows } = result;
   if (template === null) return { shown: { ...shown, ...asModel(input, result, null) }, affected_rows };
-  const output = orRefusal(() => applyTransform(template, { rows: result.rows, ...transformScope(values, facts) }));
+  const output = orRefusal(() => transformRows(template, result, values, facts));
   if (output instanceof AppError) return { shown: { ...shown, transform_error: output.detail }, affected_rows };
   const transformed_result = output.kind === 'json' ? output.value : output.text;
   return { shown: { ...shown, transformed_result, ...asModel(input, result, output) }, affected_rows };
+}
+
+/** Freezes the statement as a deploy would, without its template: an author sees the rows that a template fails on. */
+async function freezeDraft(
+  { connection, parsed, declared, classification, form }: CheckedPreview,
+  source: Source,
+  { sql_query, masks, limit }: Input<'preview.execute'>,
+  writes: boolean,
+  signal: StopSignal,
+): Promise<FrozenQuery> {
+  const { reads, columns } = await describeNow(source, parsed, sql_query, signal);
+  const origins = masks.length === 0 ? [] : ((await source.origins?.(form, signal)) ?? []);
+  const traced = columns.map((column, n) => ({ ...column, origin: origins[n] ?? null }));
+  return {
+    connection_id: connection.id,
+    statement: withReads(parsed, reads),
+    mode: modeOf(!writes, { classification }),
+    parameters: declared,
+    timeout_ms: connection.query_timeout_ms,
+    max_rows: limit,
+    max_bytes: Math.min(MAX_BYTES, connection.max_bytes),
+    transform_template: null,
+    ...(masks.length === 0 ? {} : { masks: toRules(masks, columns.length === 0 ? null : traced) }),
+  };
 }
 
 async function refuseLasting(source: Source, text: string): Promise<void> {

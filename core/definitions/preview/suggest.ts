@@ -12,16 +12,15 @@ import { parseSql } from '#core/lib/sql/parse.ts';
 import { type ParameterUse, parameterUses } from '#core/lib/sql/uses.ts';
 import type { Context } from '#core/context/context.ts';
 import { ownerOf } from '../owners.ts';
-import { answerWithin, grammarOf } from '#core/sources/statements.ts';
+import { withinTimeout, grammarOf } from '#core/sources/statements.ts';
 
 const TIMEOUT_MS = 3_000;
-const MOST_TABLES = 8;
-const MOST_COLUMNS = 500;
+const MAX_TABLES = 8;
+const MAX_COLUMNS = 500;
 
 /**
- * What is known of the parameters of a statement without their author: the type that the database gives each placeholder, and the
- * type, the allowed values and the comment of the column that it is compared with or written to. A statement or a database that
- * cannot be read gives nothing.
+ * Suggests parameters for a statement: from the type that the database gives each placeholder, and from the type, the allowed values
+ * and the comment of the column that it is compared with or written to. Empty when the statement or the database cannot be read.
  */
 export async function suggestParameters(
   context: Context,
@@ -33,8 +32,8 @@ export async function suggestParameters(
     const { uses, tables } = parameterUses(sql_query, dialect);
     if (uses.length === 0) return [];
     const source = await context.app.sources.of(connection);
-    const asked = Promise.all([describedTypes(source, sql_query, dialect, uses), columnsOf(source, tables)]);
-    const [types, columns] = await answerWithin(asked, TIMEOUT_MS);
+    const pending = Promise.all([describedTypes(source, sql_query, dialect, uses), columnsOf(source, tables)]);
+    const [types, columns] = await withinTimeout(pending, TIMEOUT_MS);
     return uses.map((use) => toSuggestion(use, types.get(use.name) ?? null, columnOf(use, columns)));
   } catch (error) {
     if (error instanceof AppError) return [];
@@ -42,7 +41,8 @@ export async function suggestParameters(
   }
 }
 
-function toSuggestion(use: ParameterUse, described: BoundType | null, column: TableColumn | undefined): Suggestion {
+function toSuggestion(use: ParameterUse, described: BoundType | null, found: KnownColumn | undefined): Suggestion {
+  const column = found?.column;
   const scalar: ScalarType = scalarOf(described) ?? use.type ?? column?.parameter ?? 'string';
   const is_list = use.list || (described !== null && typeof described === 'object');
   const choices = use.exact && (scalar === 'string' || scalar === 'integer' || scalar === 'number') ? column?.enum : undefined;
@@ -51,13 +51,16 @@ function toSuggestion(use: ParameterUse, described: BoundType | null, column: Ta
     ...(is_list ? { type: 'array', items: scalar } : { type: scalar }),
     ...(choices === undefined ? {} : { enum: choices }),
     description: column?.comment ?? '',
+    ...(found === undefined
+      ? {}
+      : { column: { schema: found.mention.schema, table: found.mention.table, name: found.column.name } }),
   };
 }
 
 const scalarOf = (type: BoundType | null): ScalarType | null =>
   type === null ? null : typeof type === 'string' ? type : type.array;
 
-/** The type of each name as the database describes the statement; empty where it does not say. */
+/** The type of each parameter, as far as the database reports it. */
 async function describedTypes(
   source: Source,
   sql: string,
@@ -67,7 +70,7 @@ async function describedTypes(
   const declared = uses.map(({ name, list }) =>
     list ? { name, type: 'array' as const, items: 'string' as const } : { name, type: 'string' as const },
   );
-  // Each value is the name of its parameter, so that the placeholders can be told apart.
+  // Each value is the name of its parameter, so that a placeholder can be traced back to it.
   const names = Object.fromEntries(uses.map(({ name, list }) => [name, list ? [name] : name]));
   const { text, types, values } = bind(parseSql(sql, dialect, declared), dialect, names);
   const { parameters } = await source.describe(text, types).catch((error: unknown) => {
@@ -88,12 +91,12 @@ interface Known {
   readonly columns: readonly TableColumn[];
 }
 
-/** What stands in no catalogue, such as a common table expression, has no columns here. */
+/** The columns of tables. Common table expressions, which no catalog lists, have none. */
 const columnsOf = (source: Source, tables: readonly Mention[]): Promise<Known[]> =>
   Promise.all(
-    tables.slice(0, MOST_TABLES).map(async (mention) => {
+    tables.slice(0, MAX_TABLES).map(async (mention) => {
       const named = { name: mention.table, ...(mention.schema === null ? {} : { schema: mention.schema }) };
-      const found = await source.columns(named, { skip: 0, limit: MOST_COLUMNS }).catch((error: unknown) => {
+      const found = await source.columns(named, { skip: 0, limit: MAX_COLUMNS }).catch((error: unknown) => {
         if (error instanceof AppError) return { items: [] };
         throw error;
       });
@@ -103,11 +106,16 @@ const columnsOf = (source: Source, tables: readonly Mention[]): Promise<Known[]>
 
 const isSame = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();
 
-function columnOf({ column }: ParameterUse, tables: readonly Known[]): TableColumn | undefined {
+interface KnownColumn {
+  readonly mention: Mention;
+  readonly column: TableColumn;
+}
+
+function columnOf({ column }: ParameterUse, tables: readonly Known[]): KnownColumn | undefined {
   if (column === null) return undefined;
   const { of, name } = column;
   return tables
     .filter(({ mention }) => of === null || isSame(mention.alias, of) || isSame(mention.table, of))
-    .flatMap(({ columns }) => columns)
-    .find((candidate) => isSame(candidate.name, name));
+    .flatMap(({ mention, columns }) => columns.map((candidate) => ({ mention, column: candidate })))
+    .find((candidate) => isSame(candidate.column.name, name));
 }

@@ -18,7 +18,7 @@ import type { FrozenConnection, FrozenPrompt, FrozenResource, FrozenTool } from 
 import type { FrozenQuery } from '#core/query/frozen-query.ts';
 import type { CalledResult } from './expectations.ts';
 
-/** What one test calls, as a host would. */
+/** The frozen definition that a test calls. */
 export type TestTarget =
   | { readonly kind: 'tool'; readonly entity: FrozenTool; readonly connection: FrozenConnection }
   | { readonly kind: 'resource'; readonly entity: FrozenResource; readonly connection: FrozenConnection }
@@ -33,7 +33,7 @@ export interface CallOptions {
 
 type Arguments = Readonly<Record<string, unknown>>;
 
-/** Calls a frozen definition: arguments, limits, session values, masks and template are those of a call. What writes is rolled back. */
+/** Calls a frozen definition as a host does, with its limits, session values, masks and template. Writes are rolled back. */
 export async function callTarget(target: TestTarget, args: Arguments, options: CallOptions): Promise<CalledResult> {
   const started = performance.now();
   const elapsed = () => Math.round((performance.now() - started) * 100) / 100;
@@ -54,10 +54,10 @@ type Result = Omit<CalledResult, 'ms' | 'error'>;
 async function runTarget(
   target: Extract<TestTarget, { readonly connection: FrozenConnection }>,
   args: Arguments,
-  { facts: around, source, keys, signal }: CallOptions,
+  { facts: call_facts, source, keys, signal }: CallOptions,
 ): Promise<Result> {
   const { entity, connection } = target;
-  const facts: CallFacts = { ...around, arguments: target.kind === 'resource' ? fromUri(args, entity) : args };
+  const facts: CallFacts = { ...call_facts, arguments: target.kind === 'resource' ? fromUri(args, entity) : args };
   const plan = planQuery(entity, dialectNamed(entity.statement.dialect));
   const values = await plan.resolve(facts);
   const { result, transformed } = await runQuery(plan, values, {
@@ -79,7 +79,7 @@ async function runTarget(
   const { content } = toToolResult(shaped);
   const text = content.map(textOf).join('\n');
   const { structured } = shaped;
-  // Structured content, or the one member that it is about.
+  // An expectation can equal the structured content, or its main member.
   const [main] = structured === null ? [] : Object.values(structured);
   const results: readonly (Json | undefined)[] = structured === null ? [shaped.text ?? text] : [structured, main];
   return { ...of_rows, results: [...results.filter((one) => one !== undefined), ...rowsOf(result)], text };
@@ -92,7 +92,7 @@ const textOf = (block: ReturnType<typeof toToolResult>['content'][number]): stri
   return 'text' in resource ? resource.text : resource.blob;
 };
 
-/** The variables of an address come as texts. */
+/** Arguments of a resource with the types of its parameters. In a URI, variables are texts. */
 function fromUri(args: Arguments, { parameters }: FrozenQuery): Arguments {
   const texts = Object.entries(args).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
   return { ...args, ...typedValues(Object.fromEntries(texts), parameters) };
@@ -126,7 +126,7 @@ function renderPrompt(entity: FrozenPrompt, args: Arguments, { facts }: CallOpti
   return { columns: null, rows: null, results: [messages, ...(messages.length === 1 ? [text] : [])], text };
 }
 
-/** A client that sends what is not declared is not refused; a test that does was written for another definition. */
+/** Throws for undeclared arguments. A host ignores them, but a test with them was written for another definition. */
 function refuseUnknown(target: TestTarget, args: Arguments): void {
   const known = new Set(target.kind === 'prompt' ? target.entity.arguments.map(({ name }) => name) : sentTo(target.entity));
   const unknown = Object.keys(args).filter((name) => !known.has(name));

@@ -4,50 +4,52 @@ import type { Json, Row } from '#core/lib/sql/result.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
 import { estimateTokens } from '#core/lib/tokens.ts';
 
-/** What a call gave. */
+/** The outcome of a call. */
 export interface CalledResult {
   readonly ms: number;
-  /** Why it failed, as its caller reads it, with its code; null: it did not. */
+  /** The error as its caller reads it; null when the call succeeded. */
   readonly error: { readonly code: string; readonly message: string; readonly sqlstate: string | null } | null;
-  /** Null: it has none, as prompts. */
+  /** Null for a prompt. */
   readonly columns: readonly string[] | null;
   readonly rows: readonly Row[] | null;
-  /** The forms in which the whole result may be written down, the one that clients get first. */
+  /** The forms of the whole result that an expectation can equal. The one that clients get comes first. */
   readonly results: readonly Json[];
-  /** What a model reads. */
+  /** The text that a model reads. */
   readonly text: string;
 }
 
-type Judge = (expect: Expect, called: CalledResult) => readonly string[];
+type Check = (expect: Expect, called: CalledResult) => readonly string[];
 
-/** What of the expectations does not hold, as sentences. They quote what was expected and no value of the result. */
+/** Unmet expectations, as sentences. They quote the expected value, and no value of the result. */
 export function failuresOf(expect: Expect, called: CalledResult): string[] {
   const { error } = expect;
-  const slow = JUDGES.max_ms(expect, called);
+  const slow = CHECKS.max_ms(expect, called);
   if (error !== undefined) return [...failedAsExpected(error, called), ...slow];
   if (called.error !== null) return [`The call failed: ${called.error.message}`, ...slow];
-  return Object.values(JUDGES).flatMap((judge) => judge(expect, called));
+  return Object.values(CHECKS).flatMap((check) => check(expect, called));
 }
 
-function failedAsExpected(wanted: true | string, { error }: CalledResult): string[] {
+function failedAsExpected(expected: true | string, { error }: CalledResult): string[] {
   if (error === null) return ['The call succeeded, but it must fail.'];
-  if (wanted === true || error.message.toLowerCase().includes(wanted.toLowerCase())) return [];
-  return [`The error does not contain ${quote(wanted)}. It is: ${error.message}`];
+  if (expected === true || error.message.toLowerCase().includes(expected.toLowerCase())) return [];
+  return [`The error does not contain ${quote(expected)}. It is: ${error.message}`];
 }
 
-const JUDGES = {
-  columns: ({ columns = [] }, { columns: has }) =>
-    columns.filter((name) => has?.includes(name) !== true).map((name) => `The column ${name} is missing.`),
-  absent_columns: ({ absent_columns = [] }, { columns: has }) =>
-    absent_columns.filter((name) => has?.includes(name) === true).map((name) => `The column ${name} must not be there.`),
-  rows({ rows }, { rows: has }) {
-    const n = has?.length ?? 0;
+const CHECKS = {
+  columns: ({ columns = [] }, { columns: actual }) =>
+    columns.filter((name) => actual?.includes(name) !== true).map((name) => `The column ${name} is missing.`),
+  absent_columns: ({ absent_columns = [] }, { columns: actual }) =>
+    absent_columns.filter((name) => actual?.includes(name) === true).map((name) => `The column ${name} must not be there.`),
+  rows({ rows }, { rows: actual }) {
+    const n = actual?.length ?? 0;
     if (rows?.min !== undefined && n < rows.min) return [`The result has ${plural(n)}, fewer than ${rows.min}.`];
     if (rows?.max !== undefined && n > rows.max) return [`The result has ${plural(n)}, more than ${rows.max}.`];
     return [];
   },
   contains: ({ contains = [] }, { rows }) =>
-    contains.filter((wanted) => rows?.some((row) => holds(row, wanted)) !== true).map((wanted) => `No row has ${quote(wanted)}.`),
+    contains
+      .filter((expected) => rows?.some((row) => holds(row, expected)) !== true)
+      .map((expected) => `No row has ${quote(expected)}.`),
   equals({ equals }, { results }) {
     if (equals === undefined || results.some((result) => canonical(result) === canonical(equals))) return [];
     const same = results.find((result) => kindOf(result) === kindOf(equals)) ?? results[0] ?? null;
@@ -65,32 +67,32 @@ const JUDGES = {
       ? []
       : [`The result has about ${tokens} tokens, more than ${max_tokens}.`];
   },
-} satisfies Record<string, Judge>;
+} satisfies Record<string, Check>;
 
 const plural = (n: number): string => (n === 1 ? '1 row' : `${n} rows`);
 
-const holds = (row: Row, wanted: Readonly<Record<string, unknown>>): boolean =>
-  Object.entries(wanted).every(([name, value]) => Object.hasOwn(row, name) && canonical(row[name]) === canonical(value));
+const holds = (row: Row, expected: Readonly<Record<string, unknown>>): boolean =>
+  Object.entries(expected).every(([name, value]) => Object.hasOwn(row, name) && canonical(row[name]) === canonical(value));
 
 const kindOf = (value: unknown): string => (Array.isArray(value) ? 'list' : value === null ? 'null' : typeof value);
 
-const MOST_QUOTED = 200;
+const MAX_QUOTED = 200;
 function quote(value: unknown): string {
   const text = JSON.stringify(value) ?? 'nothing';
-  return cut(text, MOST_QUOTED);
+  return cut(text, MAX_QUOTED);
 }
 
-/** The first place where a result is another than the expected one. */
-function differenceOf(wanted: unknown, has: unknown, path: string): string {
+/** Describes the first difference between a result and the expected one. @param path of the compared value in the result. */
+function differenceOf(expected: unknown, actual: unknown, path: string): string {
   const where = path === '' ? 'The result' : path;
-  if (kindOf(wanted) !== kindOf(has)) return `${where} is not ${quote(wanted)}.`;
-  if (Array.isArray(wanted) && Array.isArray(has)) {
-    const at = wanted.findIndex((item, n) => n >= has.length || canonical(item) !== canonical(has[n]));
-    if (at >= 0 && at < has.length) return differenceOf(wanted[at], has[at], `${path}[${at}]`);
-    return `${where} has ${has.length} items instead of ${wanted.length}.`;
+  if (kindOf(expected) !== kindOf(actual)) return `${where} is not ${quote(expected)}.`;
+  if (Array.isArray(expected) && Array.isArray(actual)) {
+    const at = expected.findIndex((item, n) => n >= actual.length || canonical(item) !== canonical(actual[n]));
+    if (at >= 0 && at < actual.length) return differenceOf(expected[at], actual[at], `${path}[${at}]`);
+    return `${where} has ${actual.length} items instead of ${expected.length}.`;
   }
-  if (typeof wanted !== 'object' || wanted === null) return `${where} is not ${quote(wanted)}.`;
-  const [old, now] = [wanted, has] as Readonly<Record<string, unknown>>[];
+  if (typeof expected !== 'object' || expected === null) return `${where} is not ${quote(expected)}.`;
+  const [old, now] = [expected, actual] as Readonly<Record<string, unknown>>[];
   const name = Object.keys(old ?? {}).find(
     (key) => !Object.hasOwn(now ?? {}, key) || canonical(old?.[key]) !== canonical(now?.[key]),
   );

@@ -10,31 +10,31 @@ import { entityTable } from '#core/store/entity-table.ts';
 import type { FrozenConnection, FrozenServer } from '#snapshots/format/format.ts';
 import { leavesOf } from '#snapshots/format/order.ts';
 import type { Leaf } from '#snapshots/format/tree.ts';
-import { fewAtATime } from '#core/lib/few-at-a-time.ts';
+import { fewAtATime } from '#core/lib/slices.ts';
 import { createFrozenSources, type FrozenSources } from '#core/sources/frozen-sources.ts';
 import { notTried } from '#core/definitions/checks/write-guard.ts';
 import { toCaller } from '#core/query/pretended-caller.ts';
 import { callTarget, type TestTarget } from './call-target.ts';
 import { failuresOf } from './expectations.ts';
-import { type Judged, mayPretend, type TestRow } from '#core/definitions/tests.ts';
+import { type TestVerdict, mayPretend, type TestRow } from '#core/definitions/tests.ts';
 
-/** A configuration that tests run against: the working copy, a version, or what is about to be deployed. */
+/** The configuration that tests run against: the working copy, a version, or the next deploy. */
 export interface Tested {
   readonly leaves: readonly Leaf[];
   readonly server: FrozenServer;
   readonly texts: (leaves: readonly Leaf[]) => Promise<ReadonlyMap<string, string>>;
-  /** Whether statements that write are run, and rolled back; else their tests are skipped. */
+  /** Whether writing statements are run and rolled back. Otherwise their tests are skipped. */
   readonly writes: boolean;
-  /** Why a definition of the working copy is not served, by its id. */
+  /** Why a definition of the working copy cannot be served, by its id. */
   readonly problemOf?: (id: string) => string | null;
 }
 
-/** Readers that run at once; writers run one after the other. */
-const AT_ONCE = 4;
-/** A run ends after this time; what was not reached is skipped. */
-const RUN_MS = 60_000;
+/** Tests of reading statements that run at the same time. Those of writing statements run one after the other. */
+const CONCURRENCY = 4;
+/** A run ends after this time. The remaining tests are skipped. */
+const RUN_TIMEOUT_MS = 60_000;
 
-const notCalled = (status: Judged['status'], reason: string): Judged => ({
+const notCalled = (status: TestVerdict['status'], reason: string): TestVerdict => ({
   status,
   ms: 0,
   rows: null,
@@ -42,17 +42,20 @@ const notCalled = (status: Judged['status'], reason: string): Judged => ({
   error: null,
   sqlstate: null,
 });
-const skipped = (reason: string): Judged => notCalled('skipped', reason);
+const skipped = (reason: string): TestVerdict => notCalled('skipped', reason);
 export const NO_TIME = 'The run took too long, so this test was not reached.';
-export const WRITERS_ONLY =
+const WRITERS_ONLY =
   'Its statement writes, and is run and rolled back only for editors and for tokens with the scope write. In a proposal, it runs when an editor starts it.';
 export const PEOPLE_ONLY = 'It runs as a caller, which only a signed-in person can start, not a token.';
 
-/** Runs tests, in the order in which they come. */
+/** Runs tests. @returns the results in the order of the rows. */
 export async function runTests(context: Context, rows: readonly TestRow[], tested: Tested): Promise<TestResult[]> {
   const { app } = context;
   const sources = createFrozenSources(app);
-  const signal = AbortSignal.any([AbortSignal.timeout(RUN_MS), ...(context.signal === undefined ? [] : [context.signal])]);
+  const signal = AbortSignal.any([
+    AbortSignal.timeout(RUN_TIMEOUT_MS),
+    ...(context.signal === undefined ? [] : [context.signal]),
+  ]);
   const targets = await targetsOf(
     app,
     rows.map(({ owner }) => owner),
@@ -62,30 +65,30 @@ export async function runTests(context: Context, rows: readonly TestRow[], teste
     const target = targets.get(owner_id);
     return target?.kind === 'tool' && target.entity.mode === 'write';
   };
-  const judged = new Map<string, Judged>();
+  const verdicts = new Map<string, TestVerdict>();
   const runOne = async (row: TestRow) =>
-    void judged.set(row.id, await runTest(context, row, targets.get(row.owner_id), tested, sources, signal));
+    void verdicts.set(row.id, await runTest(context, row, targets.get(row.owner_id), tested, sources, signal));
   try {
     await fewAtATime(
       rows.filter((row) => !writes(row)),
-      AT_ONCE,
+      CONCURRENCY,
       runOne,
     );
     for (const row of rows.filter(writes)) await runOne(row);
   } finally {
     await sources.close();
   }
-  return rows.map(({ id, name, owner }) => ({ id, name, owner, ...(judged.get(id) ?? skipped(NO_TIME)) }));
+  return rows.map(({ id, name, owner }) => ({ id, name, owner, ...(verdicts.get(id) ?? skipped(NO_TIME)) }));
 }
 
 async function runTest(
-  { app, actor, signal: left }: Context,
+  { app, actor, signal: disconnected }: Context,
   row: TestRow,
   target: TestTarget | undefined,
   { server, writes, problemOf }: Tested,
   sources: FrozenSources,
   signal: AbortSignal,
-): Promise<Judged> {
+): Promise<TestVerdict> {
   if (row.caller !== null && !mayPretend(actor)) return skipped(PEOPLE_ONLY);
   if (target === undefined) {
     const problem = problemOf?.(row.owner_id) ?? null;
@@ -93,7 +96,7 @@ async function runTest(
     if (problem !== null) return notCalled('failed', `The ${kind} cannot be served: ${problem}`);
     return skipped(`The ${kind} is not served: it is disabled, on a disabled connection, or not in this version.`);
   }
-  const reason = await whyNot(target, writes, sources);
+  const reason = await skipReason(target, writes, sources);
   if (reason !== null) return skipped(reason);
   if (signal.aborted) return skipped(NO_TIME);
   const facts = {
@@ -110,13 +113,13 @@ async function runTest(
     const { code = null, sqlstate = null } = called.error ?? {};
     return { status: failures.length === 0 ? 'passed' : 'failed', ms: called.ms, rows, failures, error: code, sqlstate };
   } catch (error) {
-    if (signal.aborted && left?.aborted !== true) return skipped(NO_TIME);
+    if (signal.aborted && disconnected?.aborted !== true) return skipped(NO_TIME);
     throw error;
   }
 }
 
-/** Why a statement that writes is not run, as a sentence; null: it can be rolled back, or only reads. */
-async function whyNot(target: TestTarget, writes: boolean, sources: FrozenSources): Promise<string | null> {
+/** Why a writing statement is not run, as a sentence; null when it can be rolled back, or only reads. */
+async function skipReason(target: TestTarget, writes: boolean, sources: FrozenSources): Promise<string | null> {
   if (target.kind !== 'tool' || target.entity.mode !== 'write') return null;
   if (!writes) return WRITERS_ONLY;
   const { statement } = target.entity;
@@ -127,30 +130,30 @@ async function whyNot(target: TestTarget, writes: boolean, sources: FrozenSource
     if (source.cannotRollBack === undefined) return 'Sluice cannot roll back statements on this kind of database.';
     return await source.cannotRollBack(wholeVariant(statement, dialectNamed(statement.dialect)).text);
   } catch {
-    // The call itself says why the database cannot be reached.
+    // The call will report why the database is unreachable.
     return null;
   }
 }
 
-/** The definitions that tests name, by id; absent: it is not served. */
+/** The served definitions of tests, by id. */
 async function targetsOf(
   app: Platform,
   owners: readonly TestOwner[],
   { leaves, texts }: Tested,
 ): Promise<Map<string, TestTarget>> {
-  const wanted = new Map(owners.map((owner) => [owner.id, owner.kind]));
+  const kind_of = new Map(owners.map((owner) => [owner.id, owner.kind]));
   const frozen = new Map<string, { readonly kind: TestedKind; readonly entity: TestTarget['entity'] }>();
   const take = async (some: readonly Leaf[]) => {
     const read = await texts(some);
     for (const { kind, hash } of some) {
       const entity = JSON.parse(read.get(hash) ?? '{}') as TestTarget['entity'];
-      if (wanted.get(entity.id) === kind) frozen.set(entity.id, { kind, entity });
+      if (kind_of.get(entity.id) === kind) frozen.set(entity.id, { kind, entity });
     }
   };
-  const named = await storedNames(app, wanted);
+  const named = await storedNames(app, kind_of);
   await take(leaves.filter(({ kind, name }) => named.has(`${kind}/${name}`)));
-  // In an earlier version it may have another name.
-  const missing = new Set([...wanted].flatMap(([id, kind]) => (frozen.has(id) ? [] : [kind])));
+  // An earlier version may have it under another name.
+  const missing = new Set([...kind_of].flatMap(([id, kind]) => (frozen.has(id) ? [] : [kind])));
   if (missing.size > 0) await take([...missing].flatMap((kind) => leavesOf(leaves, kind)));
   const connections = await connectionsOf(leaves, texts);
   const targets = new Map<string, TestTarget>();
@@ -164,11 +167,11 @@ async function targetsOf(
   return targets;
 }
 
-async function storedNames({ store }: Platform, wanted: ReadonlyMap<string, TestedKind>): Promise<Set<string>> {
+async function storedNames({ store }: Platform, kind_of: ReadonlyMap<string, TestedKind>): Promise<Set<string>> {
   const names = new Set<string>();
-  for (const kind of new Set(wanted.values())) {
+  for (const kind of new Set(kind_of.values())) {
     const table = entityTable(store, kind);
-    const ids = [...wanted].flatMap(([id, of]) => (of === kind ? [id] : []));
+    const ids = [...kind_of].flatMap(([id, of]) => (of === kind ? [id] : []));
     const rows = await store.db.select({ name: table.name }).from(table).where(inArray(table.id, ids));
     for (const { name } of rows) names.add(`${kind}/${name}`);
   }

@@ -1,7 +1,8 @@
+import type { WithVersions } from '#core/versions/versions.ts';
 import type { WithSources } from '#core/sources/source-pool.ts';
 import { type WithSnapshots, readSnapshot, type StoredSnapshot, textsOf } from '#core/versions/stored-snapshots.ts';
 import type { WithTestRuns } from '#core/definitions/tests/run-tests.ts';
-import { type WithWorkingCopy, readWorkingCopy } from '#core/versions/working-copy.ts';
+import { readWorkingCopy } from '#core/versions/working-copy.ts';
 import type { Platform } from '#core/platform/platform.ts';
 import { and, eq, inArray } from 'drizzle-orm';
 import { type Against, type TestResult } from '#core/contract/definitions/tests.ts';
@@ -12,22 +13,22 @@ import type { Handlers } from '#core/context/context.ts';
 import type { Input } from '#core/contract/index.ts';
 import type { Leaf } from '#snapshots/format/tree.ts';
 import { runTests, type Tested } from './run-tests.ts';
-import { keepResults } from './store-results.ts';
-import { resultsOf } from '#core/definitions/test-results.ts';
+import { storeResults } from './store-results.ts';
+import { resultsOf } from '#core/definitions/tests.ts';
 import { mayTryWrites, shownResults, shownTo, test, type TestRow } from '#core/definitions/tests.ts';
 
 export const testHandlers: Pick<
-  Handlers<WithSources & WithSnapshots & WithTestRuns & WithWorkingCopy>,
-  Extract<keyof Handlers<WithSources & WithSnapshots & WithTestRuns & WithWorkingCopy>, `tests.${string}`>
+  Handlers<WithSources & WithTestRuns & WithVersions>,
+  Extract<keyof Handlers<WithSources & WithTestRuns & WithVersions>, `tests.${string}`>
 > = {
   ...test.handlers,
   'tests.run': async (context, input) => {
     const { app, actor } = context;
-    const rows = await wantedTests(app, input);
+    const rows = await selectTests(app, input);
     return inShare(app.test_runs, actor?.id ?? '', RUNS, async () => {
       const tested = await testedAs(app, input.against);
       const results = await runTests(context, rows, { ...tested, writes: mayTryWrites(actor) });
-      await keepResults(context, results, String(input.against));
+      await storeResults(context, results, String(input.against));
       return { ...tallyOf(results), results: shownResults(actor, rows, results) };
     });
   },
@@ -38,7 +39,7 @@ export const testHandlers: Pick<
   },
 };
 
-/** Each run has statements of its own on the databases. */
+/** Runs of one actor at the same time. Each sends statements to the databases. */
 const RUNS = { most: 3, sentence: 'Three runs of tests that you started are under way. Wait for one of them to finish.' };
 
 export function tallyOf(results: readonly TestResult[]) {
@@ -46,19 +47,19 @@ export function tallyOf(results: readonly TestResult[]) {
   return { passed: of('passed'), failed: of('failed'), skipped: of('skipped') };
 }
 
-/** Tests in one run of all of them. */
-const MOST = 500;
+/** Tests in one run that names none. */
+const MAX_TESTS = 500;
 
-/** Those that are named, also disabled ones; else the enabled ones. */
-async function wantedTests({ store }: Platform, { ids, owner }: Input<'tests.run'>): Promise<TestRow[]> {
+/** The named tests, including disabled ones, or all enabled ones. */
+async function selectTests({ store }: Platform, { ids, owner }: Input<'tests.run'>): Promise<TestRow[]> {
   const { tests } = store.tables;
   if (ids !== undefined && owner !== undefined) throw invalidField('owner', 'Send ids or owner, not both.');
   if (ids === undefined) {
-    const wanted = and(eq(tests.enabled, true), owner === undefined ? undefined : eq(tests.owner_id, owner.id));
-    const total = await store.db.$count(tests, wanted);
-    if (total > MOST)
-      throw new AppError('invalid', `There are ${total} tests, more than ${MOST}. Run those of one owner at a time.`);
-    return store.db.select().from(tests).where(wanted).orderBy(tests.name);
+    const where = and(eq(tests.enabled, true), owner === undefined ? undefined : eq(tests.owner_id, owner.id));
+    const total = await store.db.$count(tests, where);
+    if (total > MAX_TESTS)
+      throw new AppError('invalid', `There are ${total} tests, more than ${MAX_TESTS}. Run those of one owner at a time.`);
+    return store.db.select().from(tests).where(where).orderBy(tests.name);
   }
   const rows = await store.db.select().from(tests).where(inArray(tests.id, ids));
   return [...new Set(ids)].map((id) => {
@@ -70,7 +71,7 @@ async function wantedTests({ store }: Platform, { ids, owner }: Input<'tests.run
 
 type Stored = Omit<Tested, 'writes'>;
 
-async function testedAs(app: Platform & WithSnapshots & WithWorkingCopy, against: Against): Promise<Stored> {
+async function testedAs(app: Platform & WithVersions, against: Against): Promise<Stored> {
   if (against === 'draft') return workingCopy(app);
   const snapshot = against === 'live' ? await activeSnapshot(app) : await readSnapshot(app, against);
   if (snapshot !== null) return testedVersion(app, snapshot);
@@ -84,7 +85,7 @@ const testedVersion = (app: Platform & WithSnapshots, { tree, server }: StoredSn
   texts: (leaves) => textsOf(app, leaves),
 });
 
-async function workingCopy(app: Platform & WithSnapshots & WithWorkingCopy): Promise<Stored> {
+async function workingCopy(app: Platform & WithVersions): Promise<Stored> {
   const { view } = await readWorkingCopy(app);
   const problems = new Map(view.outcomes.flatMap(({ id, problem }) => (problem === null ? [] : [[id, problem] as const])));
   return {

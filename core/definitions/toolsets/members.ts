@@ -5,25 +5,34 @@ import { estimateTokens } from '#core/lib/tokens.ts';
 import type { Context } from '#core/context/context.ts';
 import { entityTable } from '#core/store/entity-table.ts';
 import { freezePrompt, resourceListing, toolListing } from '#snapshots/freeze/entities.ts';
-import { type Holds, holdsOf, isOpenTo, type Selectable, type SelectionRule } from '#snapshots/format/toolsets.ts';
+import {
+  heldByAny,
+  type Holds,
+  holdsOf,
+  type Selectable,
+  type SelectionRule,
+  toolsetsOfPerson,
+} from '#snapshots/format/toolsets.ts';
 import { readCompiled } from '#core/sources/statements.ts';
 import { pagesOf } from '#core/lib/slices.ts';
 
 type Member = ToolsetMembers['members'][number];
-/** A stored definition that is served, with what costs a model to read it in a list. */
+/** A stored definition that is served, with its entry in the list that models read. */
 interface Served extends Omit<Member, 'tokens' | 'connection_name'> {
   readonly connection_id: string | null;
   readonly tags: readonly string[];
   readonly listing: () => object;
 }
 
-/** Ids that one statement asks for. */
-const PAGE = 500;
+const IDS_PER_STATEMENT = 500;
 
-/** What a toolset holds in the working copy. */
+/** The members of a toolset in the working copy. */
 export const membersOf = (context: Context, rule: SelectionRule): Promise<ToolsetMembers> => membersIn(context, holdsOf(rule));
 
-/** What a caller sees in the working copy. @param named toolsets of the caller; null: everything, undefined: those of its groups. */
+/**
+ * The definitions that a caller sees in the working copy. @param named toolsets of the caller. Null: all. Undefined: those of its
+ * groups.
+ */
 export async function visibleTo(
   context: Context,
   named: readonly string[] | null | undefined,
@@ -31,16 +40,12 @@ export async function visibleTo(
 ): Promise<ToolsetMembers & { toolsets: string[] | null }> {
   const { toolsets } = context.app.store.tables;
   const enabled = await context.app.store.db.select().from(toolsets).where(eq(toolsets.enabled, true)).orderBy(toolsets.name);
-  if (named === null || (named === undefined && enabled.length === 0)) {
-    return { toolsets: null, ...(await membersIn(context, () => true)) };
-  }
-  const own = enabled.filter((one) => (named === undefined ? isOpenTo(one, groups) : named.includes(one.name)));
-  const holds = own.map(holdsOf);
-  const members = await membersIn(context, (one) => holds.some((isIn) => isIn(one)));
-  return { toolsets: own.map(({ name }) => name), ...members };
+  const chosen =
+    named === undefined ? toolsetsOfPerson(enabled, groups) : named && enabled.filter(({ name }) => named.includes(name));
+  return { toolsets: chosen && chosen.map(({ name }) => name), ...(await membersIn(context, heldByAny(chosen))) };
 }
 
-/** Definitions that are enabled, on connections that are. */
+/** Members among the enabled definitions of enabled connections. */
 async function membersIn(context: Context, holds: Holds): Promise<ToolsetMembers> {
   const { app } = context;
   const { connections } = app.store.tables;
@@ -75,15 +80,15 @@ const toSelectable = ({ kind, id, connection_id, tags, read_only }: Served): Sel
   reads: read_only,
 });
 
-/** Only of what is wanted the schemas are read. */
-async function servedTools(context: Context, isWanted: (one: Served) => boolean): Promise<Served[]> {
+/** Reads the schemas of the matching tools only. */
+async function servedTools(context: Context, matches: (one: Served) => boolean): Promise<Served[]> {
   const { tools } = context.app.store.tables;
   const { id, name, title, description, connection_id, tags, read_only, annotations, page_by } = tools;
   const columns = { id, name, title, description, connection_id, tags, read_only, annotations, page_by };
   const rows = await context.app.store.db.select(columns).from(tools).where(eq(tools.enabled, true)).orderBy(tools.name);
-  const wanted = rows.filter((row) => isWanted({ kind: 'tool', ...row, listing: () => row }));
+  const selected = rows.filter((row) => matches({ kind: 'tool', ...row, listing: () => row }));
   const found: Served[] = [];
-  for (const page of pagesOf(wanted, PAGE)) {
+  for (const page of pagesOf(selected, IDS_PER_STATEMENT)) {
     const compiled = await readCompiled(
       context.app,
       page.map((row) => row.id),
@@ -116,14 +121,14 @@ const ID_LISTS = {
 } as const satisfies Partial<Record<keyof Selection, EntityKind>>;
 type IdList = keyof typeof ID_LISTS;
 
-/** Ids of a selection that name nothing. What is about to be stored with it counts as stored. */
+/** Ids of a selection without a record. Records that the same batch is about to store count as stored. */
 export async function missingIds({ app, batch }: Context, selection: Selection): Promise<{ list: IdList; id: string }[]> {
   const missing: { list: IdList; id: string }[] = [];
   for (const [list, kind] of Object.entries(ID_LISTS) as [IdList, EntityKind][]) {
     const ids = selection[list].filter((id) => batch?.cache.planned?.has(id) !== true);
     const table = entityTable(app.store, kind);
     const there = new Set<string>();
-    for (const page of pagesOf(ids, PAGE)) {
+    for (const page of pagesOf(ids, IDS_PER_STATEMENT)) {
       const rows = await app.store.db.select({ id: table.id }).from(table).where(inArray(table.id, page));
       for (const { id } of rows) there.add(id);
     }
@@ -132,7 +137,7 @@ export async function missingIds({ app, batch }: Context, selection: Selection):
   return missing;
 }
 
-/** Names of connections, tools, resources and prompts in the place of ids, under the plural of each. */
+/** The list of names that replaces each list of ids in exports: the plural of its kind. */
 export const selectionLists = Object.fromEntries(
   Object.entries(ID_LISTS).map(([list, kind]) => [list, ENTITIES[kind].plural]),
 ) as { readonly [L in IdList]: (typeof ENTITIES)[(typeof ID_LISTS)[L]]['plural'] };

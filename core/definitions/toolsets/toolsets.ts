@@ -1,13 +1,12 @@
 import { and, eq, ne } from 'drizzle-orm';
 import type { Selection, ToolsetDraft } from '#core/contract/definitions/toolsets.ts';
-import { AppError, type FieldError } from '#core/errors.ts';
+import { AppError, type FieldError, refuseFields } from '#core/errors.ts';
 import type { Actor, Context, Handlers } from '#core/context/context.ts';
-import { writeAlone } from '#core/store/journal.ts';
+import { lockEntityWrites } from '#core/store/journal.ts';
 import type { Db } from '#core/store/store.ts';
 import { createEntity } from '../entity.ts';
 import { guardDraft } from '#core/records/prompt-guard.ts';
-import { refuseFaults } from '../prompts.ts';
-import { createEntityStore } from '#core/definitions/entity-store.ts';
+import { EntityStore } from '#core/definitions/entity-store.ts';
 import type { RowOf } from '#core/store/entity-table.ts';
 import { toDraft } from '#core/records/versioned.ts';
 import { membersOf, missingIds, visibleTo } from './members.ts';
@@ -19,7 +18,7 @@ export const toolset = createEntity<'toolset', ToolsetDraft>('toolset', {
     await refuseUnknownIds(context, draft, stored ?? original ?? null);
     return { values: await prepareToolset(context, draft, stored), compiled: null };
   },
-  // What it named may be gone: that selects nothing.
+  // It may name deleted records, which select nothing.
   prepareEarlier: async (context, earlier, stored) => ({
     values: await prepareToolset(context, toDraft(earlier), stored),
     compiled: null,
@@ -61,7 +60,7 @@ const unique = (selection: Selection): Selection => ({
   prompt_ids: [...new Set(selection.prompt_ids)],
 });
 
-/** What was named before may be gone since; what is named now is there. */
+/** Throws for ids without a record. Ids that the stored toolset has may stay, although their records were deleted. */
 async function refuseUnknownIds(context: Context, draft: ToolsetDraft, stored: Row | null): Promise<void> {
   const faults: FieldError[] = [];
   for (const part of ['include', 'exclude'] as const) {
@@ -71,12 +70,12 @@ async function refuseUnknownIds(context: Context, draft: ToolsetDraft, stored: R
       faults.push({ field, message: `${field} does not match any ${list.replace('_ids', '')}.` });
     }
   }
-  refuseFaults(faults);
+  refuseFields(faults);
 }
 
 /**
- * A token never gives callers more than a person allowed: what it makes starts disabled, and of what is enabled it may only
- * take away. Groups are closed to tokens by their mark.
+ * Throws when a token would give callers more than a person allowed: new toolsets must be disabled, and enabled ones can only be
+ * narrowed. `groups` is not open to tokens at all.
  */
 function refuseWidening({ actor }: Context, draft: ToolsetDraft, stored: Row | null): void {
   if (isPerson(actor)) return;
@@ -107,12 +106,12 @@ function refuseWidening({ actor }: Context, draft: ToolsetDraft, stored: Row | n
 const adminOnly = (field: string, message: string): AppError =>
   new AppError('admin_only', message, { errors: [{ field, message }] });
 
-/** While there is no toolset, people have everything: a token does not bring that about. */
+/** Deletes a toolset. Without any enabled toolset callers see everything, so a token cannot delete the last one. */
 async function removeToolset(context: Context, tx: Db, id: string): Promise<unknown> {
   const { toolsets } = context.app.store.tables;
-  const noun = createEntityStore('toolset');
-  // Two that are deleted at once must not each count the other.
-  await writeAlone(context.app.store, tx);
+  const noun = new EntityStore('toolset');
+  // Two concurrent deletions must not count each other's toolset as remaining.
+  await lockEntityWrites(context.app.store, tx);
   if (!isPerson(context.actor) && (await noun.get(context, id, tx)).enabled) {
     const others = await tx.$count(toolsets, and(eq(toolsets.enabled, true), ne(toolsets.id, id)));
     if (others === 0) {

@@ -1,23 +1,24 @@
+import type { WithVersions } from '#core/versions/versions.ts';
 import type { DeployApp } from '#core/deploy/app.ts';
 import type { Handlers, Context } from '#core/context/context.ts';
 import { readDeployment, writeDeployment } from '#core/versions/deployment.ts';
-import { inSwitch, refuseOvertaken, requireChecksum } from '#core/deploy/deploys.ts';
-import { exclusively } from '#core/deploy/turns.ts';
+import { refuseConcurrentSwitch, requireChecksum } from '#core/deploy/deploys.ts';
+import { exclusively, inSwitch, inUrgentSwitch } from '#core/deploy/deploy-locks.ts';
 import { sidesOf, NO_CALLS } from '#core/observe/canary-sides.ts';
 import { toState, addCanary, endCanary, limitPassed } from './stored-canaries.ts';
 import type { Input } from '#core/contract/index.ts';
 import type { Platform } from '#core/platform/platform.ts';
 import { AppError, invalidField } from '#core/errors.ts';
-import { type CanaryRow, readCanary, runningCanary } from '#core/versions/running-canary.ts';
+import { type CanaryRow, readCanary, runningCanary } from '#core/versions/deployment.ts';
 import type { Db } from '#core/store/store.ts';
-import { checkWorkingCopy, servedNow, find, storeChecked } from './candidates.ts';
+import { checkWorkingCopy, servedNow, find, storeCheckedCopy } from './candidates.ts';
 import type { CanaryPlan } from '#core/contract/deploy/canary-state.ts';
 import type { Receipt } from '#core/contract/deploy/deploy.ts';
 import { statusOf } from '#core/deploy/status.ts';
-import { canaryPlan, deployPlan } from './dry-run-plan.ts';
+import { canaryPlan, deployPlan } from './stored-canaries.ts';
 import { randomBytes } from 'node:crypto';
 import { authorOf } from '#core/context/roles.ts';
-import { publishSideSnapshots } from './beside.ts';
+import { publishSideSnapshots } from './side-snapshots.ts';
 import type { WithHosts } from '#core/hosts/host-registry.ts';
 import { elapsed, publish } from '#core/deploy/publish.ts';
 import {
@@ -28,44 +29,53 @@ import {
   storeSnapshot,
 } from '#core/versions/stored-snapshots.ts';
 import type { WithSources } from '#core/sources/source-pool.ts';
-import { type WithWorkingCopy, readWorkingCopy } from '#core/versions/working-copy.ts';
-import { refuseWeaker, candidateOf } from '#core/deploy/snapshots.ts';
-import { runGates, allowedBy, keptDetail } from '#core/deploy/gates/gate.ts';
-import { REHEARSED, GATES } from '#core/deploy/gates/index.ts';
+import { readWorkingCopy } from '#core/versions/working-copy.ts';
+import { refuseWeaker, storedSubject } from '#core/deploy/snapshots.ts';
+import { runGates, allowedBy, storedDetail } from '#core/deploy/gates/gate.ts';
+import { DRY_RUN_GATES, GATES } from '#core/deploy/gates/index.ts';
 import type { GateName } from '#core/contract/settings/deploy-gates.ts';
 import { recordVersion } from '#core/records/history.ts';
 import { emitEvent } from '#core/records/events.ts';
 import { pruneChanges } from '#core/store/journal.ts';
 import { readCandidate } from '#core/versions/stored-candidates.ts';
+import { TURN_TAKEN } from '#core/store/turns.ts';
 import { runEvery } from '#core/platform/run-every.ts';
 
-/** How often a canary is looked at; calls that were counted wake the look. */
-const LOOK_MS = 1_000;
+/** How often a canary is checked. Counted calls also trigger a check. */
+const CHECK_MS = 1_000;
 
 const MINUTE_MS = 60_000;
 
-/** A candidate that was made for a canary ends with it; this is for one that never began. */
+/** A candidate that was created for a canary is removed with it. If the canary never starts, the candidate expires this much later. */
 const SPARE_MS = 3_600_000;
 
 export const canaryHandlers: Pick<Handlers<DeployApp>, 'deploy.promote' | 'deploy.abort'> = {
   'deploy.promote': (context, { canary, note, allow }) =>
-    exclusively(context.app, async () => {
-      const row = await requireRunning(context.app, canary);
-      const reason = `Promoted by ${context.actor?.name ?? 'system'}.`;
-      return promote(context, row, { note: note ?? row.note, allow, reason });
-    }),
+    exclusively(
+      context.app,
+      async () => {
+        const row = await requireRunning(context.app, canary);
+        const reason = `Promoted by ${context.actor?.name ?? 'system'}.`;
+        return promote(context, row, { note: note ?? row.note, allow, reason });
+      },
+      context,
+    ),
   'deploy.abort': (context, { canary, reason }) =>
-    inSwitch(context.app, async () => {
-      const by = `Aborted by ${context.actor?.name ?? 'system'}${reason === null ? '.' : `: ${reason}`}`;
-      const row = await requireRunning(context.app, canary);
-      const sides = await sidesOf(context.app, row.id);
-      return toState(await abort(context, row, by), sides);
-    }),
+    inUrgentSwitch(
+      context.app,
+      async () => {
+        const by = `Aborted by ${context.actor?.name ?? 'system'}${reason === null ? '.' : `: ${reason}`}`;
+        const row = await requireRunning(context.app, canary);
+        const sides = await sidesOf(context.app, row.id);
+        return toState(await abort(context, row, by), sides);
+      },
+      context,
+    ),
 };
 
 type CanaryRequest = Pick<Input<'deploy.run'>, 'note' | 'allow' | 'checksum'>;
 
-/** @param read the canary that a person has seen: nobody ends another one unseen. */
+/** @param read id of the canary that the caller has read, so that no other canary is ended by mistake. */
 async function requireRunning(app: Platform, read: string | undefined): Promise<CanaryRow> {
   const row = await runningCanary(app);
   if (row !== null && (read === undefined || row.id === read)) return row;
@@ -84,12 +94,12 @@ async function refuseSecond(app: Platform, tx?: Db): Promise<void> {
   }
 }
 
-/** Everything that must hold before a canary begins; nothing is stored here. @param candidate null: the working copy. */
-async function checkStart(context: Context<DeployApp>, candidate: string | null, wanted: Omit<CanaryRequest, 'note'>) {
+/** Checks whether a canary can start. @param candidate null for the working copy. */
+async function checkStart(context: Context<DeployApp>, candidate: string | null, request: Omit<CanaryRequest, 'note'>) {
   await refuseSecond(context.app);
   const active = await servedNow(context.app);
   const checked =
-    candidate === null ? await checkWorkingCopy(context, active, wanted) : await passGates(context, candidate, active, wanted);
+    candidate === null ? await checkWorkingCopy(context, active, request) : await passGates(context, candidate, active, request);
   if (checked.checksum === active.checksum) {
     throw invalidField(
       'canary',
@@ -134,7 +144,7 @@ export async function startCanary(
   const now = app.clock();
   const ends = now.getTime() + plan.minutes * MINUTE_MS;
   const expires_at = new Date(ends + SPARE_MS).toISOString();
-  const candidate_id = 'id' in checked ? checked.id : (await storeChecked(context, checked, { note, expires_at }, null)).id;
+  const candidate_id = 'id' in checked ? checked.id : (await storeCheckedCopy(context, checked, { note, expires_at }, null)).id;
   const row: CanaryRow = {
     id: app.ids(),
     candidate_id,
@@ -153,14 +163,18 @@ export async function startCanary(
     ended_at: null,
     reason: null,
   };
-  const refused = await inSwitch(app, async () => {
-    await app.store.write(async (tx) => {
-      await refuseOvertaken(app, tx, { desired: 'running', active_version: active.version });
-      await refuseSecond(app, tx);
-      await addCanary(context, tx, row);
-    });
-    return publishSideSnapshots(app);
-  });
+  const refused = await inSwitch(
+    app,
+    async () => {
+      await app.store.write(async (tx) => {
+        await refuseConcurrentSwitch(app, tx, { desired: 'running', active_version: active.version });
+        await refuseSecond(app, tx);
+        await addCanary(context, tx, row);
+      });
+      return publishSideSnapshots(app);
+    },
+    context,
+  );
   app.log.from('deploy').info('canary started', { canary: row.id, percent: row.percent, minutes: row.minutes });
   return {
     ...receiptOf(app, checked, started),
@@ -184,11 +198,11 @@ const receiptOf = (
 });
 
 /**
- * Whoever may not activate every version may not serve every candidate either: only one that is no weaker than what is live, or
- * than the working copy, which they may deploy as it is.
+ * Throws when a token serves a candidate that protects less than the live version and less than the working copy, which the token may
+ * deploy.
  */
 async function refuseCandidate(
-  context: Context<WithSources & WithSnapshots & WithWorkingCopy>,
+  context: Context<WithSources & WithVersions>,
   active: StoredSnapshot,
   snapshot: StoredSnapshot,
 ): Promise<void> {
@@ -202,30 +216,30 @@ async function refuseCandidate(
   });
 }
 
-/** A stored candidate through the gates. */
+/** Runs the gates on a stored candidate. */
 async function passGates(
   context: Context<DeployApp>,
   id: string,
   active: StoredSnapshot,
   { allow, checksum }: Omit<CanaryRequest, 'note'>,
-  gates = REHEARSED,
+  gates = DRY_RUN_GATES,
 ) {
   const { app } = context;
   const snapshot = await readStored(app, id);
   requireChecksum(checksum, [snapshot.checksum]);
   await refuseCandidate(context, active, snapshot);
-  const passed = await runGates(gates, context, candidateOf(app, snapshot, active), active, allow);
+  const passed = await runGates(gates, context, storedSubject(app, snapshot, active), active, allow);
   const { checksum: is, counts } = snapshot;
   return { id, checksum: is, counts, ...passed };
 }
 
-export async function rehearseCandidate(context: Context<DeployApp>, id: string, wanted: CanaryRequest): Promise<Receipt> {
+export async function rehearseCandidate(context: Context<DeployApp>, id: string, request: CanaryRequest): Promise<Receipt> {
   const { app } = context;
   const started = performance.now();
   await refuseSecond(app);
   const [active, state] = [await servedNow(app), await readDeployment(app)];
   await find(app, id);
-  const checked = await passGates(context, id, active, wanted);
+  const checked = await passGates(context, id, active, request);
   const changed = checked.checksum !== active.checksum;
   return {
     ...receiptOf(app, checked, started),
@@ -241,12 +255,12 @@ export async function rehearseCandidate(context: Context<DeployApp>, id: string,
 export async function deployCandidate(
   context: Context<DeployApp>,
   id: string,
-  { note, ...wanted }: CanaryRequest,
+  { note, ...request }: CanaryRequest,
 ): Promise<Receipt> {
   const { app } = context;
   await refuseSecond(app);
   const head = await find(app, id);
-  return serve(context, id, { note: note ?? head.note, ...wanted }, null);
+  return serve(context, id, { note: note ?? head.note, ...request }, null);
 }
 
 interface Promotion extends CanaryRequest {
@@ -257,28 +271,32 @@ async function promote(context: Context<DeployApp>, row: CanaryRow, { note, allo
   return serve(context, row.candidate_id, { note, allow: [...new Set([...row.allowed, ...allow])] }, { row, reason });
 }
 
-/** Serves a candidate to everybody, as the next version. @param end the canary that this ends. */
+/** Serves a candidate to every caller, as the next version. @param end the canary that this ends. */
 async function serve(
   context: Context<DeployApp>,
   id: string,
-  { note, ...wanted }: CanaryRequest,
+  { note, ...request }: CanaryRequest,
   end: { readonly row: CanaryRow; readonly reason: string } | null,
 ): Promise<Receipt> {
   const { app } = context;
   const started = performance.now();
   const active = await servedNow(app);
   const snapshot = await readStored(app, id);
-  const { warnings, allowed } = await passGates(context, id, active, wanted, GATES);
+  const { warnings, allowed } = await passGates(context, id, active, request, GATES);
   const changed = snapshot.checksum !== active.checksum;
-  const { receipt } = await inSwitch(app, async () => {
-    const served = await storeServed(context, snapshot, active, { id, note, allowed }, end);
-    // Callers of the canary go from it to the version that is the same; the other way they would see the old one once more.
-    const undone =
-      end === null || end.row.base_version === active.version
-        ? []
-        : [`Version ${active.version}, which was deployed while the canary ran, is replaced.`];
-    return publish(app, served, { changed, warnings: [...warnings, ...undone], started });
-  });
+  const { receipt } = await inSwitch(
+    app,
+    async () => {
+      const served = await storeServed(context, snapshot, active, { id, note, allowed }, end);
+      // The version is published before the canary ends. Otherwise its callers would get the old version in between.
+      const undone =
+        end === null || end.row.base_version === active.version
+          ? []
+          : [`Version ${active.version}, which was deployed while the canary ran, is replaced.`];
+      return publish(app, served, { changed, warnings: [...warnings, ...undone], started });
+    },
+    context,
+  );
   const answer = await receipt();
   if (end !== null) await publishSideSnapshots(app);
   return answer;
@@ -296,7 +314,7 @@ async function storeServed(
   const deployed_at = app.clock().toISOString();
   const by = authorOf(actor);
   const served = await app.store.write(async (tx) => {
-    await refuseOvertaken(app, tx, { desired: 'running', active_version: active.version });
+    await refuseConcurrentSwitch(app, tx, { desired: 'running', active_version: active.version });
     const { checksum, counts, tree, server } = snapshot;
     const fresh = { checksum, counts, tree, server, created_at: deployed_at, note, actor: by };
     const stored = changed ? await storeSnapshot(app, tx, fresh, () => undefined) : active;
@@ -333,38 +351,39 @@ async function readStored(app: Platform & WithSnapshots, id: string): Promise<St
   return snapshot;
 }
 
-/** Promotes and aborts the canary by itself, on one server at a time. @returns a function that ends it. */
-export function keepWatchingCanary(app: DeployApp): () => void {
+/** Promotes or aborts the canary automatically, on one server at a time. @returns a function that stops it. */
+export function startCanaryWatch(app: DeployApp): () => void {
   const work = () => watchCanary(app);
-  return runEvery(app, { every_ms: LOOK_MS, what: 'watching the canary', work, at_once: true, wake: 'canary' });
+  return runEvery(app, { every_ms: CHECK_MS, what: 'watching the canary', work, at_once: true, wake: 'canary' });
 }
 
 export async function watchCanary(app: DeployApp): Promise<void> {
   const first = await verdictOf(app);
   if (first === null) return;
-  // A limit that was passed waits for no deploy.
-  const turn = first.fault === null ? exclusively : inSwitch;
-  await turn(app, async () => {
-    // Another server may have been first.
+  const context: Context<DeployApp> = { app, actor: CANARY_ACTOR, ip: null, user_agent: null, request_id: 'canary' };
+  // Aborting does not wait for a running deploy.
+  const turn = first.fault === null ? exclusively : inUrgentSwitch;
+  const work = async () => {
+    // Another server may have done it already.
     const verdict = await verdictOf(app);
     if (verdict === null) return;
     const { row, fault } = verdict;
-    const context: Context<DeployApp> = { app, actor: BY_ITSELF, ip: null, user_agent: null, request_id: 'canary' };
     try {
       if (fault !== null) await abort(context, row, fault);
       else if (first.fault !== null) return;
       else await promote(context, row, { note: row.note, allow: [], reason: 'Promoted itself at its end.' });
     } catch (error) {
-      // The next look tries again.
-      if (!(error instanceof AppError) || error.code === 'unavailable') throw error;
-      await abort(context, row, `Not promoted: ${keptDetail(error)}`);
+      // The next check tries again.
+      if (!(error instanceof AppError) || error.code === 'unavailable' || error.reason === TURN_TAKEN) throw error;
+      await abort(context, row, `Not promoted: ${storedDetail(error)}`);
     }
-  });
+  };
+  await turn(app, work, context);
 }
 
-const BY_ITSELF: Context['actor'] = { type: 'system', id: null, name: 'canary', scopes: ['read', 'write', 'deploy'] };
+const CANARY_ACTOR: Context['actor'] = { type: 'system', id: null, name: 'canary', scopes: ['read', 'write', 'deploy'] };
 
-/** What is to be done with the canary that runs; null: nothing, or none runs. */
+/** The next action for the running canary: abort it with `fault`, or promote it. Null when there is nothing to do. */
 async function verdictOf(app: Platform): Promise<{ readonly row: CanaryRow; readonly fault: string | null } | null> {
   const row = await runningCanary(app);
   if (row === null) return null;

@@ -2,7 +2,7 @@ import type { DeployApp } from '#core/deploy/app.ts';
 import type { Platform } from '#core/platform/platform.ts';
 import type { WithSnapshots, StoredSnapshot } from '#core/versions/stored-snapshots.ts';
 import type { WithSources } from '#core/sources/source-pool.ts';
-import { type WithDeployLock, exclusively } from '#core/deploy/turns.ts';
+import { type WithDeployLock, exclusively } from '#core/deploy/deploy-locks.ts';
 import type { WithHosts } from '#core/hosts/host-registry.ts';
 import { runEvery } from '#core/platform/run-every.ts';
 import { type Candidate, MOST_CANDIDATES } from '#core/contract/deploy/candidates.ts';
@@ -15,14 +15,14 @@ import { digestOf, randomToken, shownPrefix } from '#core/lib/random-token.ts';
 import { recordHistory } from '#core/records/history.ts';
 import type { RequestContext, Context, Handlers } from '#core/context/context.ts';
 import { activeSnapshot, readDeployment } from '#core/versions/deployment.ts';
-import { checksumsOf, countsOf, requireChecksum, toCandidate } from '#core/deploy/deploys.ts';
+import { checksumsOf, countsOf, requireChecksum, toGateSubject } from '#core/deploy/deploys.ts';
 import { runGates, allowedBy } from '../gates/gate.ts';
-import { REHEARSED } from '../gates/index.ts';
-import { prepare, type PreparedCopy } from '../prepare.ts';
+import { DRY_RUN_GATES } from '../gates/index.ts';
+import { prepareWorkingCopy, type PreparedCopy } from '../prepare.ts';
 import { mcpUrl } from '#core/settings/public-urls.ts';
-import { publishSideSnapshots } from './beside.ts';
+import { publishSideSnapshots } from './side-snapshots.ts';
 import { issuerExpiry, issuerHolds, refuseIssuer } from './issuer.ts';
-import { runningCanary } from '#core/versions/running-canary.ts';
+import { runningCanary } from '#core/versions/deployment.ts';
 import {
   candidateHeads,
   type CandidateHead,
@@ -32,14 +32,14 @@ import {
 } from '#core/versions/stored-candidates.ts';
 
 const TOKEN_PREFIX = 'svc_cand_';
-/** Nobody asked for it. */
-const BY_ITSELF: RequestContext = { actor: null, ip: null, user_agent: null, request_id: 'candidates' };
+/** Sluice removes expired candidates without a request. */
+const CLEANUP: RequestContext = { actor: null, ip: null, user_agent: null, request_id: 'candidates' };
 const HOUR_MS = 3_600_000;
-/** How often those that have expired are looked for; hosts keep to the time by themselves. */
-const LOOK_MS = 10_000;
+/** How often expired candidates are removed. Hosts stop serving them on time without that. */
+const CLEANUP_MS = 10_000;
 
 export const candidateHandlers: Pick<Handlers<DeployApp>, Extract<keyof Handlers<DeployApp>, `candidates.${string}`>> = {
-  'candidates.create': (context, wanted) => exclusively(context.app, () => create(context, wanted)),
+  'candidates.create': (context, input) => exclusively(context.app, () => create(context, input), context),
   'candidates.list': async ({ app }) => {
     const url = await urlFor(app);
     const items = (await shown(app)).map((head) => toRecord(url, head));
@@ -47,15 +47,19 @@ export const candidateHandlers: Pick<Handlers<DeployApp>, Extract<keyof Handlers
   },
   'candidates.get': async ({ app }, { id }) => toRecord(await urlFor(app), await find(app, id)),
   'candidates.delete': (context, { id }) =>
-    exclusively(context.app, async () => {
-      const head = await find(context.app, id);
-      if ((await runningCanary(context.app))?.candidate_id === id) {
-        throw new AppError('conflict', 'The running canary serves this candidate. Promote or abort it first.');
-      }
-      await remove(context, head);
-      await publishSideSnapshots(context.app);
-      return {};
-    }),
+    exclusively(
+      context.app,
+      async () => {
+        const head = await find(context.app, id);
+        if ((await runningCanary(context.app))?.candidate_id === id) {
+          throw new AppError('conflict', 'The running canary serves this candidate. Promote or abort it first.');
+        }
+        await remove(context, head);
+        await publishSideSnapshots(context.app);
+        return {};
+      },
+      context,
+    ),
 };
 
 async function create(context: Context<DeployApp>, { note, hours, allow }: Input<'candidates.create'>) {
@@ -67,19 +71,19 @@ async function create(context: Context<DeployApp>, { note, hours, allow }: Input
     throw new AppError('conflict', `There are ${MOST_CANDIDATES} candidates already. Delete one first.`);
   }
   const token = randomToken(TOKEN_PREFIX);
-  const wanted = new Date(app.clock().getTime() + hours * HOUR_MS).toISOString();
+  const requested_end = new Date(app.clock().getTime() + hours * HOUR_MS).toISOString();
   const issuer_ends = await issuerExpiry(app, actor);
-  const expires_at = issuer_ends !== null && issuer_ends < wanted ? issuer_ends : wanted;
+  const expires_at = issuer_ends !== null && issuer_ends < requested_end ? issuer_ends : requested_end;
   const checked = await checkWorkingCopy(context, active, { allow });
   const url = await urlFor(app);
-  const head = await storeChecked(context, checked, { note, expires_at }, token);
+  const head = await storeCheckedCopy(context, checked, { note, expires_at }, token);
   const refused = await publishSideSnapshots(app);
   const warnings = [...checked.warnings, ...refused.map((reason) => `A host could not load the candidate: ${reason}`)];
   app.log.from('deploy').info('candidate created', { candidate: head.id, expires_at });
   return { ...toRecord(url, head), token, warnings };
 }
 
-/** What is served now; rejects where a candidate would be beside nothing. */
+/** The active version. Throws `conflict` when no candidate can be served beside it. */
 export async function servedNow(app: Platform & WithSnapshots): Promise<StoredSnapshot> {
   const { desired } = await readDeployment(app);
   const active = desired === 'running' ? await activeSnapshot(app) : null;
@@ -94,7 +98,7 @@ export async function servedNow(app: Platform & WithSnapshots): Promise<StoredSn
   return active;
 }
 
-/** The working copy that passed the gates, before it is stored. */
+/** A working copy that passed the gates and is not stored yet. */
 export interface CheckedCopy {
   readonly prepared: PreparedCopy;
   readonly checksum: string;
@@ -103,21 +107,21 @@ export interface CheckedCopy {
   readonly allowed: readonly GateName[];
 }
 
-/** The working copy through the gates; nothing is stored. */
+/** Runs the gates on the working copy. */
 export async function checkWorkingCopy(
   context: Context<DeployApp>,
   active: StoredSnapshot,
   { allow, checksum }: Pick<Input<'deploy.run'>, 'allow' | 'checksum'>,
 ): Promise<CheckedCopy> {
   const { app } = context;
-  const prepared = await prepare(app);
+  const prepared = await prepareWorkingCopy(app);
   requireChecksum(checksum, checksumsOf(prepared));
-  const passed = await runGates(REHEARSED, context, toCandidate(app, prepared, active), active, allow);
+  const passed = await runGates(DRY_RUN_GATES, context, toGateSubject(app, prepared, active), active, allow);
   return { prepared, checksum: prepared.tree.checksum, counts: countsOf(prepared.tree), ...passed };
 }
 
-/** Stores a checked working copy. @param token for an address of its own; null: it has none. */
-export async function storeChecked(
+/** Stores a checked working copy as a candidate. @param token for its address; null when it has no address. */
+export async function storeCheckedCopy(
   context: Context<WithSources & WithSnapshots>,
   { prepared, counts, allowed }: CheckedCopy,
   { note, expires_at }: { readonly note: string | null; readonly expires_at: string },
@@ -161,19 +165,22 @@ async function remove(
   app.log.from('deploy').info('candidate deleted', { candidate: id });
 }
 
-/** Candidates end at their time, and with the credential or the rights of who made them. @returns a function that ends it. */
-export function keepExpiringCandidates(app: WithSources & WithDeployLock & WithHosts & WithSnapshots): () => void {
+/**
+ * Removes candidates when they expire, and when their creator loses the credential or the rights. @returns a function that stops
+ * it.
+ */
+export function startCandidateCleanup(app: WithSources & WithDeployLock & WithHosts & WithSnapshots): () => void {
   const work = async (): Promise<void> => {
     if ((await ended(app)).length === 0) return;
     await exclusively(app, async () => {
       if (await removeExpired(app)) await publishSideSnapshots(app);
     });
   };
-  return runEvery(app, { every_ms: LOOK_MS, what: 'removing expired candidates', work, at_once: true, wake: 'identity' });
+  return runEvery(app, { every_ms: CLEANUP_MS, what: 'removing expired candidates', work, at_once: true, wake: 'identity' });
 }
 
 async function removeExpired(app: WithSources & WithSnapshots): Promise<boolean> {
-  const context = { ...BY_ITSELF, app };
+  const context = { ...CLEANUP, app };
   const over = await ended(app);
   for (const head of over) await remove(context, head);
   return over.length > 0;
@@ -186,12 +193,12 @@ async function ended(app: Platform): Promise<CandidateHead[]> {
     if (head.expires_at <= now || (head.digest !== null && !(await issuerHolds(app, head.actor)))) over.push(head);
   }
   if (over.length === 0) return over;
-  // That of a canary that runs has no address any more, and stays until the canary ends.
+  // The candidate of a running canary has lost its address, and stays until the canary ends.
   const in_use = (await runningCanary(app))?.candidate_id;
   return over.filter(({ id }) => id !== in_use);
 }
 
-/** Those that people made and that have not expired. */
+/** Candidates that have an address and have not expired. */
 async function shown(app: Platform): Promise<CandidateHead[]> {
   const now = app.clock().toISOString();
   return (await candidateHeads(app)).filter(({ digest, expires_at }) => digest !== null && expires_at > now);
@@ -203,7 +210,7 @@ export async function find(app: Platform, id: string): Promise<CandidateHead> {
   return found;
 }
 
-/** What the addresses of candidates begin with. */
+/** The common prefix of the addresses of candidates. */
 async function urlFor(app: Platform & WithSnapshots): Promise<string> {
   const port = (await activeSnapshot(app))?.server.port ?? app.env.SVC_FASTMCP_PORT;
   return `${await mcpUrl(app, port)}/candidate/`;

@@ -8,13 +8,13 @@ import { personOf } from '#core/identity/oauth/people.ts';
 import { isPerson } from '#core/context/roles.ts';
 import type { Actor } from '#core/context/context.ts';
 
-/** What a bearer needs to make a candidate: the candidate's token calls tools that read, as its own previews do. */
+/** Scopes that a token needs to create candidates: with the token of a candidate it can call reading tools, as with previews. */
 const NEEDED: readonly Scope[] = ['write', 'deploy'];
 
-/** The token of a candidate that a bearer made calls what a bearer may run. Only people may call tools that write. */
+/** Whether the token of a candidate can call reading tools only. The creator decides: only people may call writing tools. */
 export const readsOnly = ({ type }: StoredActor): boolean => type !== 'admin' && type !== 'system';
 
-/** Refuses a bearer whose candidate would let it do more than it may. */
+/** Throws when a candidate would let a token do more than its scopes allow. */
 export function refuseIssuer(actor: Actor | null): void {
   if (actor === null || isPerson(actor, 'viewer') || actor.scopes.includes('write')) return;
   throw new AppError(
@@ -23,13 +23,13 @@ export function refuseIssuer(actor: Actor | null): void {
   );
 }
 
-/** When the credential of whoever makes a candidate expires; null: at no fixed time. */
+/** When the credential of a creator of a candidate expires; null when it has no fixed time. */
 export async function issuerExpiry(app: Platform, actor: Actor | null): Promise<string | null> {
   if (actor?.type !== 'agent_token' || actor.id === null) return null;
   return (await agentToken(app, actor.id))?.expires_at ?? null;
 }
 
-/** Whether who made a candidate could still make it: its token ends with that. */
+/** Whether the creator of a candidate could still create it. If not, the candidate ends. */
 export async function issuerHolds(app: Platform, { type, id }: StoredActor): Promise<boolean> {
   if (type === 'system' || id === null) return true;
   if (type === 'admin') return suffices((await personOf(app, id))?.scopes);
@@ -54,7 +54,7 @@ async function clientScopes({ store }: Platform, id: string): Promise<readonly S
   return row?.revoked === false ? row.scopes : undefined;
 }
 
-/** Of a person who signed in at the agent endpoint. */
+/** Scopes of a person who signed in at the agent endpoint. */
 async function grantScopes(app: Platform, id: string): Promise<readonly Scope[] | undefined> {
   const { oauth_grants } = app.store.tables;
   const [row] = await app.store.db.select().from(oauth_grants).where(eq(oauth_grants.id, id));

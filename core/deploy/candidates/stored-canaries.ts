@@ -1,21 +1,21 @@
+import { type Deployment, type CanaryRow, runningCanary } from '#core/versions/deployment.ts';
+import type { CanaryPlan, CanaryState, CanarySide } from '#core/contract/deploy/canary-state.ts';
 import type { Platform } from '#core/platform/platform.ts';
-import type { WithSources } from '#core/sources/source-pool.ts';
-import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
 import { desc, inArray, and, eq } from 'drizzle-orm';
-import type { CanaryState, CanaryPlan, CanarySide } from '#core/contract/deploy/canary-state.ts';
 import { sidesOf, type Sides } from '#core/observe/canary-sides.ts';
-import { type CanaryRow, runningCanary } from '#core/versions/running-canary.ts';
 import { recordHistory } from '#core/records/history.ts';
 import type { Context } from '#core/context/context.ts';
 import type { Db } from '#core/store/store.ts';
+import type { WithSources } from '#core/sources/source-pool.ts';
+import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
 import { AppError } from '#core/errors.ts';
 import { emitEvent } from '#core/records/events.ts';
 import { removeCandidate } from '#core/versions/stored-candidates.ts';
 
-/** Canaries that are remembered. */
-const KEPT = 20;
+/** Canaries in the store. The oldest are deleted. */
+const MAX_CANARIES = 20;
 
-/** The one that runs, or the last one. */
+/** The running canary, or the last one. */
 export async function lastCanary(app: Platform): Promise<CanaryState | null> {
   const { canaries } = app.store.tables;
   const [row] = await app.store.db.select().from(canaries).orderBy(desc(canaries.id)).limit(1);
@@ -34,8 +34,8 @@ export async function addCanary(context: Context, tx: Db, row: CanaryRow): Promi
     .select({ id: canaries.id })
     .from(canaries)
     .orderBy(desc(canaries.id))
-    .offset(KEPT - 1)
-    .limit(KEPT);
+    .offset(MAX_CANARIES - 1)
+    .limit(MAX_CANARIES);
   const ids = old.map(({ id }) => id);
   if (ids.length > 0) {
     await tx.delete(canary_sides).where(inArray(canary_sides.canary_id, ids));
@@ -50,7 +50,7 @@ export async function addCanary(context: Context, tx: Db, row: CanaryRow): Promi
   await recordHistory(tx, context, { ...named(row), before: null, after });
 }
 
-/** Ends a canary in the transaction of what ends it. */
+/** Ends a canary, in the transaction of what ends it. */
 export async function endCanary(
   context: Context<WithSources & WithSnapshots>,
   tx: Db,
@@ -89,7 +89,7 @@ export async function endCanary(
 
 const named = ({ id }: CanaryRow) => ({ entity_type: 'snapshot', entity_id: id, entity_name: `canary ${id}` }) as const;
 
-/** Which limit the calls so far have passed, in a sentence; null: none. */
+/** The limit that the calls so far have exceeded, in a sentence. Null when none is exceeded. */
 export function limitPassed(
   { max_error_rate, max_p95_ratio, min_calls }: Pick<CanaryPlan, 'max_error_rate' | 'max_p95_ratio' | 'min_calls'>,
   { live, canary }: { readonly live: CanarySide; readonly canary: CanarySide },
@@ -106,13 +106,37 @@ export function limitPassed(
 
 const round = (value: number): number => Math.round(value * 10) / 10;
 
-export const percentOf = (share: number): string => `${round(share * 100)}%`;
+const percentOf = (share: number): string => `${round(share * 100)}%`;
 
-/** What a deploy beside a running canary means for it; nothing when none runs. */
+/** Warnings for a deploy while a canary runs. */
 export async function canaryWarnings(app: Platform): Promise<string[]> {
   const row = await runningCanary(app);
   if (row === null) return [];
   return [
     `A canary is running, and its callers stay on it. It began beside version ${row.base_version}, so it will not promote itself over another version: promote or abort it.`,
   ];
+}
+
+/** A sentence about what a deploy would do, for its dry run. @param what the working copy, or a candidate. */
+export function deployPlan(what: string, changed: boolean, { desired, active_version }: Deployment): string {
+  if (active_version === null) return `This deploy would serve ${what} as the first version.`;
+  if (changed) return `This deploy would serve ${what} to every caller, in place of version ${active_version}.`;
+  return desired === 'running'
+    ? `This deploy would change nothing: version ${active_version} is live and is the same.`
+    : `This deploy would start version ${active_version} again, which is the same.`;
+}
+
+/** A sentence about what starting a canary would do. */
+export function canaryPlan(
+  what: string,
+  base_version: number,
+  { percent, minutes, max_error_rate, max_p95_ratio, min_calls }: CanaryPlan,
+): string {
+  const limits = [
+    ...(max_error_rate === null ? [] : [`more than ${percentOf(max_error_rate)} of its calls fail`]),
+    ...(max_p95_ratio === null ? [] : [`its p95 is more than ${max_p95_ratio} times that of version ${base_version}`]),
+  ];
+  const unless = limits.length === 0 ? '' : `, unless ${limits.join(' or ')} (from its call ${min_calls} on)`;
+  const after = `${minutes} ${minutes === 1 ? 'minute' : 'minutes'}`;
+  return `This deploy would serve ${what} to ${percent}% of the callers beside version ${base_version}, and to every caller after ${after}${unless}.`;
 }

@@ -4,9 +4,9 @@ import type { Leaf, Tree } from '#snapshots/format/tree.ts';
 import type { GateSubject } from '../gates/gate.ts';
 
 const CALLER = 'caller.';
-/** Texts that are held at a time. */
-const SLICE = 200;
-const SHOWN = 5;
+/** Texts in memory at a time. */
+const BATCH_SIZE = 200;
+const MAX_NAMES = 5;
 
 interface ReadsCaller {
   readonly parameters?: readonly { readonly from?: string }[];
@@ -14,24 +14,24 @@ interface ReadsCaller {
   readonly session_role?: { readonly from: string } | null;
 }
 
-/** Definitions and connections that take values from the credential of a caller, named for a sentence; null: there are none. */
+/** Names of definitions and connections that read values of the caller, for a sentence; null when there are none. */
 export async function callerReaders(tree: Tree, texts: GateSubject['texts']): Promise<string | null> {
   const found: string[] = [];
   for (const kind of ['connection', 'tool', 'resource'] as const) {
     const leaves: readonly Leaf[] = leavesOf(tree.leaves, kind);
-    for (let start = 0; start < leaves.length; start += SLICE) {
-      const some = leaves.slice(start, start + SLICE);
+    for (let start = 0; start < leaves.length; start += BATCH_SIZE) {
+      const some = leaves.slice(start, start + BATCH_SIZE);
       const read = await texts(some);
       for (const { name, hash } of some) {
         const text = read.get(hash) ?? '';
-        // Few texts hold it at all.
+        // Few texts contain it, so most need no parsing.
         if (text.includes(`"${CALLER}`) && readsCaller(JSON.parse(text) as ReadsCaller)) found.push(subjectOf(kind, name));
       }
     }
   }
   if (found.length === 0) return null;
-  const more = found.length - SHOWN;
-  return `${found.slice(0, SHOWN).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  const more = found.length - MAX_NAMES;
+  return `${found.slice(0, MAX_NAMES).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
 const readsCaller = ({ parameters = [], session_values = [], session_role = null }: ReadsCaller): boolean =>

@@ -1,10 +1,10 @@
 import type { Column } from '#core/lib/sql/result.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
 
-/** Sentences of one definition; a table that was replaced has no end of them. */
-const MOST = 10;
+/** Sentences about one definition. A replaced table would give very many. */
+const MAX_SENTENCES = 10;
 
-/** How a result differs from what it was, in sentences. The order of columns counts only when nothing else differs. */
+/** How the columns of a result changed, in sentences. Their order counts only when nothing else differs. */
 export function columnDifferences(before: readonly Column[], after: readonly Column[]): string[] {
   const [old, now] = [byName(before), byName(after)];
   const found = [...old].flatMap(([name, column]) => {
@@ -26,7 +26,7 @@ interface Schema {
   readonly anyOf?: readonly Schema[];
 }
 
-/** The same by what clients were told of a result, where the columns themselves are not known. @param named compare names alone. */
+/** How the output schema of a result changed, for when its columns are not known. @param named whether to compare only names. */
 export function schemaDifferences(before: unknown, after: unknown, named: boolean): string[] {
   const [old, now] = [columnsIn(before as Schema), columnsIn(after as Schema)];
   if (old === null || now === null) return [];
@@ -39,13 +39,13 @@ export function schemaDifferences(before: unknown, after: unknown, named: boolea
   return bounded(found);
 }
 
-/** The columns of an output schema; null where it names none. */
+/** The columns of an output schema; null when it names none. */
 function columnsIn({ properties = {} }: Schema): Readonly<Record<string, Schema>> | null {
   const { rows, row } = properties;
   return rows?.items?.properties ?? row?.anyOf?.find((one) => one.properties !== undefined)?.properties ?? null;
 }
 
 function bounded(sentences: readonly string[]): string[] {
-  const more = sentences.length - MOST;
-  return more <= 0 ? [...sentences] : [...sentences.slice(0, MOST), `And ${more} more.`];
+  const more = sentences.length - MAX_SENTENCES;
+  return more <= 0 ? [...sentences] : [...sentences.slice(0, MAX_SENTENCES), `And ${more} more.`];
 }

@@ -24,21 +24,21 @@ interface Statement {
   readonly frozen: FrozenTool | FrozenResource;
 }
 
-/** The schema of its database under which a statement was as it had been frozen. */
+/** The schema of a database in which a frozen statement was verified. */
 interface VerifiedSchema {
   readonly connection_id: string;
   readonly mark: string;
 }
-/** By the hash of what was frozen: what fitted is not asked about again while the schema is the same. */
+/** Verified schemas by the hash of the frozen definition, which is not described again while the schema stays the same. */
 export type VerifiedStatements = Map<string, VerifiedSchema>;
 
-/** Statements that are described together: a snapshot may hold 10,000. */
-const AT_ONCE = 100;
+/** Statements that are described at a time. A snapshot can have 10,000. */
+const STATEMENTS_PER_PAGE = 100;
 
 /**
- * Describes statements of a snapshot again, and says how they differ from what they were when they were frozen.
- * @param some the definitions that are wanted. @param all leaves of the snapshot, which hold their connections.
- * @param known what fitted before; gets what fits now. @param turn is awaited between two steps.
+ * Describes statements of a snapshot again. @returns how they differ from when they were frozen.
+ * @param some the definitions to check. @param all leaves of the snapshot, with their connections.
+ * @param known what was verified before; receives what is verified now. @param turn is awaited between two steps.
  */
 export async function driftOf(
   app: WithSources,
@@ -51,13 +51,13 @@ export async function driftOf(
   const connections = await connectionsIn(app, all, texts);
   const found: DriftFinding[] = [];
   const unchecked = new Map<string, Unchecked>();
-  const wanted: Leaf[] = [];
+  const due: Leaf[] = [];
   for (const leaf of some) {
     if (leaf.kind !== 'tool' && leaf.kind !== 'resource') continue;
-    const asked = known.get(leaf.hash);
-    if (asked === undefined || connections.get(asked.connection_id)?.mark !== asked.mark) wanted.push(leaf);
+    const verified = known.get(leaf.hash);
+    if (verified === undefined || connections.get(verified.connection_id)?.mark !== verified.mark) due.push(leaf);
   }
-  for (const page of pagesOf(wanted, AT_ONCE)) {
+  for (const page of pagesOf(due, STATEMENTS_PER_PAGE)) {
     const owned = Map.groupBy(await statementsIn(page, texts, turn), ({ frozen }) => frozen.connection_id);
     await Promise.all(
       [...owned].map(async ([connection_id, list]) => {
@@ -80,14 +80,14 @@ export async function driftOf(
 
 interface Connection {
   readonly name: string;
-  /** Null when it is not the one that was frozen. */
+  /** Null when its settings changed since it was frozen. */
   readonly row: ConnectionRow | null;
-  /** Names the schema that its database has now; null: nobody knows. */
+  /** Identifies the present schema of its database; null when it is unknown. */
   readonly mark: string | null;
   readonly reason: string | null;
 }
 
-/** The connections of a snapshot with their stored rows, whose sources are there already. */
+/** The connections of a snapshot with their stored rows. */
 async function connectionsIn(app: WithSources, leaves: readonly Leaf[], texts: Texts): Promise<Map<string, Connection>> {
   const rows = await app.store.db.select().from(app.store.tables.connections);
   const stored = new Map(rows.map((row) => [row.id, row]));
@@ -110,14 +110,14 @@ async function statementsIn(leaves: readonly Leaf[], texts: Texts, turn: YieldTu
   for (const { kind, hash } of leaves) {
     await turn();
     const frozen = JSON.parse(read.get(hash) ?? 'null') as FrozenTool | FrozenResource | null;
-    // A statement that callers send has nothing to describe.
+    // Passthrough SQL has no statement to describe.
     if (frozen === null || (kind !== 'tool' && kind !== 'resource') || 'passthrough' in frozen) continue;
     statements.push({ kind, hash, frozen });
   }
   return statements;
 }
 
-/** @returns what differs of each, or why the database could not be asked. @param failed it could not be asked a moment ago. */
+/** @returns the differences of each statement, or why the database is unreachable. @param failed it was unreachable a moment ago. */
 async function compared(
   app: WithSources,
   row: ConnectionRow,
@@ -149,7 +149,7 @@ async function compared(
   return answer;
 }
 
-/** The stored artifact knows every column, while it is still the one that was frozen; clients were told of the columns in any case. */
+/** Compares with the columns of the stored artifact when it is the one that was frozen, otherwise with the frozen output schema. */
 function differencesOf(
   frozen: FrozenTool | FrozenResource,
   stored: Compiled | undefined,
@@ -157,17 +157,18 @@ function differencesOf(
 ): string[] {
   if (now === undefined) return [];
   if (now instanceof AppError) return [`The database refuses the statement: ${now.detail}`];
-  const told = frozen.listing['outputSchema'] ?? null;
+  const schema = frozen.listing['outputSchema'] ?? null;
   const is_frozen =
     stored !== undefined &&
     canonical(withReads(stored.statement)) === canonical(withReads(frozen.statement)) &&
-    (told === null || canonical(stored.output_schema) === canonical(told));
+    (schema === null || canonical(stored.output_schema) === canonical(schema));
   if (is_frozen && stored.columns !== null) return columnDifferences(stored.columns, now.columns);
-  if (told === null || !('return_type' in frozen)) return [];
+  if (schema === null || !('return_type' in frozen)) return [];
   const masked = frozen.masks !== undefined;
-  return schemaDifferences(told, outputSchema(frozen.return_type, now.columns, false), masked);
+  return schemaDifferences(schema, outputSchema(frozen.return_type, now.columns, false), masked);
 }
 
-export interface WithAskedStatements {
-  verified_statements: { readonly since: number; readonly asked: VerifiedStatements };
+export interface WithVerifiedStatements {
+  /** @property since when the last full check began, as milliseconds since the epoch. */
+  verified_statements: { readonly since: number; readonly schemas: VerifiedStatements };
 }

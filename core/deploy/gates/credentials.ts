@@ -6,27 +6,28 @@ import type { Tree } from '#snapshots/format/tree.ts';
 import type { DeployGate } from './gate.ts';
 
 /**
- * Access tokens and OAuth clients hold names of toolsets. A toolset that was renamed, deleted or disabled takes from them what it
- * gave, and one that comes with a name that they hold gives them what it has.
+ * Access tokens and OAuth clients name their toolsets. When a toolset is renamed, deleted or disabled, they lose access, and when one
+ * gets a name that they already have, they gain access.
  */
 export const credentialsGate: DeployGate = {
   name: 'credentials',
+  of_installation: true,
   async run({ app }, { server, tree }, active) {
-    // Nobody lost or got anything by the first version.
+    // Before the first version no access existed.
     if (active === null) return [];
     const [before, after] = [namesOf(active.tree), namesOf(tree)];
     const gone = [...before.difference(after)];
     const fresh = [...after.difference(before)];
     if (gone.length === 0 && fresh.length === 0) return [];
     const holders = [...(await tokensOf(app)), ...clientsOf(server)];
-    const said = (names: readonly string[], sentence: (name: string, held: string) => string) =>
+    const warnings = (names: readonly string[], sentence: (name: string, holders: string) => string) =>
       names.flatMap((name) => {
-        const held = holders.filter(({ toolsets }) => toolsets.includes(name)).map((holder) => holder.name);
-        return held.length === 0 ? [] : [{ message: sentence(name, listed(held)) }];
+        const affected = holders.filter(({ toolsets }) => toolsets.includes(name)).map((holder) => holder.name);
+        return affected.length === 0 ? [] : [{ message: sentence(name, listed(affected)) }];
       });
     return [
-      ...said(gone, (name, held) => `The toolset ${name} is not in this version. It gives nothing more to ${held}.`),
-      ...said(fresh, (name, held) => `The toolset ${name} is new in this version. It opens what it holds to ${held}.`),
+      ...warnings(gone, (name, of) => `The toolset ${name} is not in this version. It gives nothing more to ${of}.`),
+      ...warnings(fresh, (name, of) => `The toolset ${name} is new in this version. It opens what it holds to ${of}.`),
     ];
   },
 };
@@ -48,10 +49,10 @@ async function tokensOf({ store }: Platform): Promise<Holder[]> {
 const clientsOf = ({ oauth_clients }: FrozenServer): Holder[] =>
   oauth_clients.map(({ client_id, toolsets }) => ({ name: `the OAuth client ${client_id}`, toolsets: toolsets ?? [] }));
 
-/** Credentials that a sentence names. */
-const MOST_NAMED = 5;
+/** Credentials in one message. */
+const MAX_NAMES = 5;
 
 function listed(names: readonly string[]): string {
-  const more = names.length - MOST_NAMED;
-  return new Intl.ListFormat('en').format(more > 0 ? [...names.slice(0, MOST_NAMED), `${more} more`] : names);
+  const more = names.length - MAX_NAMES;
+  return new Intl.ListFormat('en').format(more > 0 ? [...names.slice(0, MAX_NAMES), `${more} more`] : names);
 }

@@ -1,6 +1,6 @@
 import type { DeployApp } from '#core/deploy/app.ts';
 import type { Drifted } from '#core/contract/deploy/drift.ts';
-import type { SnapshotChange } from '#core/contract/deploy/deploy.ts';
+import type { GateFinding, SnapshotChange } from '#core/contract/deploy/deploy.ts';
 import { DEPLOY_GATES, type GateName } from '#core/contract/settings/deploy-gates.ts';
 import { readSettings } from '#core/settings/settings.ts';
 import { AppError, type ErrorCode, type FieldError } from '#core/errors.ts';
@@ -10,55 +10,61 @@ import type { Problem } from '#snapshots/freeze/freeze.ts';
 import type { Leaf, Tree } from '#snapshots/format/tree.ts';
 import type { StoredSnapshot } from '#core/versions/stored-snapshots.ts';
 
-/** What may be served next: the working copy, or a stored version that is restored. */
+/** The subject of the gates: the working copy, a candidate, or a stored version that is restored. */
 export interface GateSubject {
   readonly tree: Tree;
   readonly server: FrozenServer;
   /** Null for the working copy. */
   readonly version: number | null;
-  /** It is what a proposal would make of the working copy, and nobody approved it. `writes`: its tests that write are run all the same. */
+  /** Set when a proposal that is not approved yet changed the working copy. `writes`: whether its writing tests are run. */
   readonly proposed?: { readonly writes: boolean };
-  /** What was found while the working copy was frozen. */
+  /** Problems that were found while the working copy was frozen. */
   readonly problems: readonly Problem[];
   readonly warnings: readonly string[];
   /** The canonical texts of some leaves, by hash. */
   readonly texts: (leaves: readonly Leaf[]) => Promise<ReadonlyMap<string, string>>;
-  /** What changes, a list after another. */
+  /** The differences to the active version, page by page. */
   readonly changes: () => AsyncIterable<readonly SnapshotChange[]> | Iterable<readonly SnapshotChange[]>;
   /** Definitions whose tables have changed since they were saved or frozen. */
   readonly drifted: () => Promise<readonly Pick<Drifted, 'kind' | 'name' | 'differences'>[]>;
 }
 
-/** What a gate says of a candidate. Where an administrator chose that the gate blocks, its findings do. */
+/** A finding of a gate. It blocks when an administrator set the gate to block. */
 export interface Finding {
   readonly message: string;
-  /** The candidate is not served, whatever the mode of the gate. */
+  /** The deploy is refused with this code in any mode of the gate. */
   readonly refusal?: ErrorCode;
-  /** A warning, whatever the mode of the gate. */
+  /** Only a warning in any mode of the gate. */
   readonly harmless?: true;
-  /** Place that caused it, such as `tool.search`. */
+  /** The cause, such as `tool.search`. */
   readonly field?: string;
+  /** The lint rule. */
+  readonly rule?: string;
 }
 
-/** One check that a candidate passes before it is served. Deploy, dry run and restoring a version run the same list. */
+/** One check before something is served. Deploying, dry runs and restoring a version run the same list. */
 export interface DeployGate {
   readonly name: string;
-  /** It asks something of the hosts: left out of a dry run. */
+  /** Looks at the installation, such as its people and tokens, which a proposal's copy of the configuration does not have. */
+  readonly of_installation?: true;
+  /** Sends requests to hosts, so it is left out of a dry run. */
   readonly has_effects?: true;
-  run(context: Context<DeployApp>, candidate: GateSubject, active: StoredSnapshot | null): Promise<readonly Finding[]>;
+  run(context: Context<DeployApp>, subject: GateSubject, active: StoredSnapshot | null): Promise<readonly Finding[]>;
 }
 
 export interface GateResult {
   readonly warnings: string[];
-  /** Blocking gates with findings that were passed knowingly. */
+  /** The same messages, each with its gate and its definition. */
+  readonly findings: readonly GateFinding[];
+  /** Blocking gates with findings that the request allows. */
   readonly allowed: readonly GateName[];
 }
 
-/** Passed gates as history names them; nothing when there are none. */
+/** Allowed gates as history records them; omitted when there are none. */
 export const allowedBy = (allowed: readonly GateName[]): { allowed?: readonly GateName[] } =>
   allowed.length === 0 ? {} : { allowed };
 
-/** Several gates ask for the same. */
+/** Runs work on the first call only, because several gates need its result. */
 export function once<T>(work: () => Promise<T>): () => Promise<T> {
   let known: Promise<T> | undefined;
   return () => (known ??= work());
@@ -67,26 +73,26 @@ export function once<T>(work: () => Promise<T>): () => Promise<T> {
 const adjustable = (name: string): GateName | null => (Object.hasOwn(DEPLOY_GATES, name) ? (name as GateName) : null);
 
 /**
- * Rejects with everything that the first refusing gate found, then with everything that blocking gates found.
- * @param allow blocking gates whose findings are passed as warnings.
+ * Rejects with all findings of the first gate that refuses, otherwise with all findings of blocking gates.
+ * @param allow blocking gates whose findings become warnings.
  */
 export async function runGates(
   gates: readonly DeployGate[],
   context: Context<DeployApp>,
-  candidate: GateSubject,
+  subject: GateSubject,
   active: StoredSnapshot | null,
   allow: readonly GateName[],
 ): Promise<GateResult> {
   refuseAllow(context.actor, allow);
   const { deploy_gates } = (await readSettings(context.app)).settings;
-  const warnings = new Set<string>();
+  const warnings = new Map<string, GateFinding>();
   const allowed: GateName[] = [];
   const blocked = new Map<GateName, readonly Finding[]>();
   for (const gate of gates) {
     const name = adjustable(gate.name);
     const mode = name === null ? 'warn' : deploy_gates[name];
     if (mode === 'off') continue;
-    const found = await gate.run(context, candidate, active);
+    const found = await gate.run(context, subject, active);
     const [first, ...more] = found.filter(({ refusal }) => refusal !== undefined);
     if (first?.refusal !== undefined) throw refusalOf(first.refusal, [first, ...more]);
     const blocking = mode === 'block' ? found.filter(({ harmless }) => harmless !== true) : [];
@@ -94,13 +100,14 @@ export async function runGates(
       if (!allow.includes(name)) blocked.set(name, blocking);
       else allowed.push(name);
     }
-    for (const { message } of found) warnings.add(message);
+    for (const { message, field = null, rule = null } of found)
+      if (!warnings.has(message)) warnings.set(message, { gate: gate.name, rule, field, message });
   }
   if (blocked.size > 0) throw blockedBy(blocked);
-  return { warnings: [...warnings], allowed };
+  return { warnings: [...warnings.keys()], findings: [...warnings.values()], allowed };
 }
 
-/** Some gates only a person may pass knowingly. */
+/** Throws when a token allows a gate that only a person may allow. */
 function refuseAllow(actor: Actor | null, allow: readonly GateName[]): void {
   const closed = allow.filter((name) => DEPLOY_GATES[name].people_only === true);
   if (closed.length === 0 || actor?.type === 'admin' || actor?.type === 'system') return;
@@ -108,32 +115,37 @@ function refuseAllow(actor: Actor | null, allow: readonly GateName[]): void {
   throw new AppError('admin_only', message, { errors: [{ field: 'allow', message }] });
 }
 
-/** Sentences in the detail; all of them are in `errors`. */
-const MOST_SENTENCES = 5;
-const MOST_ERRORS = 200;
+/** Sentences in the detail. `errors` has all of them, up to `MAX_ERRORS`. */
+const MAX_SENTENCES = 5;
+const MAX_ERRORS = 200;
 
-/** What is kept of a refusal, for everyone to read: what a test found may repeat a row that only who ran it may see. */
-export function keptDetail({ detail, errors }: AppError): string {
+/** The stored text of a refusal, which everyone can read. Without failures of tests, which may quote rows that only their caller sees. */
+export function storedDetail({ detail, errors }: AppError): string {
   const tested = errors.filter(({ gate }) => gate === 'tests');
   if (tested.length === 0) return detail;
-  const named = [...new Set(tested.map(({ field }) => field))].slice(0, MOST_SENTENCES).join(', ');
-  const others = errors.filter(({ gate }) => gate !== 'tests').slice(0, MOST_SENTENCES);
+  const named = [...new Set(tested.map(({ field }) => field))].slice(0, MAX_SENTENCES).join(', ');
+  const others = errors.filter(({ gate }) => gate !== 'tests').slice(0, MAX_SENTENCES);
   return [`Blocked by failed tests of ${named}. Run them to see why.`, ...others.map(({ message }) => message)].join(' ');
 }
 
 function blockedBy(blocked: ReadonlyMap<GateName, readonly Finding[]>): AppError {
   const names = [...blocked.keys()];
   const found = [...blocked.values()].flat();
-  const more = found.length - MOST_SENTENCES;
+  const more = found.length - MAX_SENTENCES;
   const detail = [
     `Blocked by the ${names.length === 1 ? 'gate' : 'gates'} ${names.join(', ')}.`,
-    ...found.slice(0, MOST_SENTENCES).map(({ message }) => message),
+    ...found.slice(0, MAX_SENTENCES).map(({ message }) => message),
     ...(more > 0 ? [`And ${more} more.`] : []),
   ].join(' ');
   const errors = names.flatMap((gate) =>
-    (blocked.get(gate) ?? []).map(({ field, message }): FieldError => ({ field: field ?? gate, message, gate })),
+    (blocked.get(gate) ?? []).map(({ field, message, rule }): FieldError => ({
+      field: field ?? gate,
+      message,
+      gate,
+      ...(rule !== undefined && { rule }),
+    })),
   );
-  return new AppError('gate_failed', detail, { errors: errors.slice(0, MOST_ERRORS) });
+  return new AppError('gate_failed', detail, { errors: errors.slice(0, MAX_ERRORS) });
 }
 
 function refusalOf(code: ErrorCode, found: readonly Finding[]): AppError {

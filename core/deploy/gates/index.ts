@@ -1,14 +1,10 @@
 import { GATE_NAMES, type GateName } from '#core/contract/settings/deploy-gates.ts';
-import { accessGate } from './access.ts';
-import { breakingGate } from './breaking.ts';
 import { credentialsGate } from './credentials.ts';
-import { driftGate } from './drift.ts';
-import { exposureGate } from './exposure.ts';
+import { breakingGate, driftGate, lintGate } from './definitions.ts';
 import type { DeployGate } from './gate.ts';
-import { lintGate } from './lint.ts';
 import { listenerGate } from './listener.ts';
 import { prepareGate } from './prepare.ts';
-import { signInGate } from './sign-in.ts';
+import { accessGate, exposureGate, signInGate } from './sign-in.ts';
 import { testsGate } from './tests.ts';
 
 /** The check of each gate that administrators set (`core/contract/settings/deploy-gates.ts`). */
@@ -19,7 +15,7 @@ const ADJUSTABLE: Readonly<Record<GateName, DeployGate>> = {
   drift: driftGate,
 };
 
-/** In the order in which they run. Exposure once more at the end: the hosts may have taken seconds. */
+/** In the order in which they run. Exposure runs again at the end, because waiting for hosts may have taken seconds. */
 export const GATES: readonly DeployGate[] = [
   prepareGate,
   accessGate,
@@ -31,5 +27,5 @@ export const GATES: readonly DeployGate[] = [
   exposureGate,
 ];
 
-/** Those that only look. */
-export const REHEARSED: readonly DeployGate[] = GATES.filter(({ has_effects }) => has_effects !== true);
+/** The gates without effects, for dry runs. */
+export const DRY_RUN_GATES: readonly DeployGate[] = GATES.filter(({ has_effects }) => has_effects !== true);

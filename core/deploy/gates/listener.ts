@@ -1,8 +1,9 @@
 import type { DeployGate } from './gate.ts';
 
-/** A new address is opened before the old one closes; a host that cannot bind it refuses the deploy. */
+/** Hosts open a new address before they close the old one. If one cannot, the deploy is refused. */
 export const listenerGate: DeployGate = {
   name: 'listener',
+  of_installation: true,
   has_effects: true,
   async run({ app }, { server: { host, port } }, active) {
     if (active?.server.host === host && active.server.port === port) return [];

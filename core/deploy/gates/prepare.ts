@@ -1,14 +1,12 @@
 import { subjectOf } from '#core/contract/entities.ts';
 import { AppError } from '#core/errors.ts';
 import { blobSecrets } from '#core/versions/sealed-records.ts';
-import { dialectNamed } from '#core/engines/index.ts';
-import { runsCallerText } from '#core/lib/sql/classify.ts';
 import { leavesOf } from '#snapshots/format/order.ts';
 import { HOLDS_SECRETS } from '#snapshots/format/tree.ts';
 import type { FrozenResource, FrozenTool } from '#snapshots/format/format.ts';
 import type { DeployGate, Finding } from './gate.ts';
 
-/** Whatever would fail at the first call: statements that their database refuses, secrets that no key opens, what is blocked here. */
+/** Everything that would fail at the first call: refused statements, secrets that no key opens, and passthrough SQL where it is blocked. */
 export const prepareGate: DeployGate = {
   name: 'prepare',
   async run({ app }, { problems, warnings, version, tree, texts }) {
@@ -24,27 +22,21 @@ export const prepareGate: DeployGate = {
     const sealed = HOLDS_SECRETS.flatMap((kind) => leavesOf(tree.leaves, kind));
     for (const [hash, text] of await texts(sealed)) {
       const { kind } = sealed.find((leaf) => leaf.hash === hash) ?? { kind: 'server' as const };
-      for (const { sealed: secret, place } of blobSecrets({ kind, text })) {
-        // Opened, not only looked at: what was changed does not open either.
-        app.keyring.open(secret, place);
-      }
+      // Opening them also detects secrets that were changed.
+      for (const { sealed: secret, path } of blobSecrets({ kind, text })) app.keyring.open(secret, path);
     }
     if (app.env.SVC_ALLOW_PASSTHROUGH_SQL) return found;
     for (const kind of ['tool', 'resource'] as const) {
       const frozen = await texts(leavesOf(tree.leaves, kind));
-      for (const text of frozen.values()) if (await isPassthrough(kind, text)) throw passthrough(kind, text);
+      for (const text of frozen.values()) if (isPassthrough(text)) throw passthrough(kind, text);
     }
     return found;
   },
 };
 
-async function isPassthrough(kind: 'tool' | 'resource', text: string): Promise<boolean> {
-  if (kind === 'tool' && !text.includes('"passthrough":true')) return false;
-  const { passthrough, parameters, statement } = JSON.parse(text) as FrozenTool | FrozenResource;
-  if (passthrough === true || kind === 'tool' || parameters.length === 0) return passthrough === true;
-  // Resources of an older release say nothing of it.
-  return runsCallerText(statement, dialectNamed(statement.dialect));
-}
+/** Most texts have no such member, and parsing every one of a large configuration takes long. */
+const isPassthrough = (text: string): boolean =>
+  text.includes('"passthrough":true') && (JSON.parse(text) as FrozenTool | FrozenResource).passthrough === true;
 
 function passthrough(kind: 'tool' | 'resource', text: string): AppError {
   const { name } = JSON.parse(text) as FrozenTool | FrozenResource;

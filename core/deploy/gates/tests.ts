@@ -3,7 +3,7 @@ import { and, eq, inArray } from 'drizzle-orm';
 import { TESTED_KINDS, type TestResult } from '#core/contract/definitions/tests.ts';
 import { subjectOf } from '#core/contract/entities.ts';
 import { NO_TIME, PEOPLE_ONLY, runTests } from '#core/definitions/tests/run-tests.ts';
-import { keepResults } from '#core/definitions/tests/store-results.ts';
+import { storeResults } from '#core/definitions/tests/store-results.ts';
 import { ownerNames, shownResults, type TestRow } from '#core/definitions/tests.ts';
 import { entityTable } from '#core/store/entity-table.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
@@ -14,20 +14,19 @@ import type { GateSubject, DeployGate, Finding } from './gate.ts';
 import { pagesOf } from '#core/lib/slices.ts';
 
 const TESTED: readonly string[] = TESTED_KINDS;
-/** Ids that one statement asks for. */
-const PAGE = 500;
+const IDS_PER_STATEMENT = 500;
 
-/** The enabled tests of what changes, and of what depends on it. */
+/** The enabled tests of changed definitions, and of those that depend on a change. */
 export const testsGate: DeployGate = {
   name: 'tests',
-  async run(context, candidate, active) {
-    const rows = await concerned(context.app, candidate, active);
+  async run(context, subject, active) {
+    const rows = await affectedTests(context.app, subject, active);
     if (rows.length === 0) return [];
-    const { tree, server, texts, version, proposed } = candidate;
-    // What is stored was written by somebody who may write.
+    const { tree, server, texts, version, proposed } = subject;
+    // Stored definitions were written by an actor with that right.
     const writes = proposed?.writes !== false;
     const results = await runTests(context, rows, { leaves: tree.leaves, server, texts, writes });
-    await keepResults(context, results, againstOf(version));
+    await storeResults(context, results, againstOf(version));
     const names = await ownerNames(context, rows);
     const { actor } = context;
     return shownResults(actor, rows, results).flatMap((result) => findingOf(result, names.get(result.owner.id) ?? ''));
@@ -43,21 +42,21 @@ function findingOf({ name, owner: { kind }, status, failures }: TestResult, owne
     field: `${kind}.${owner}`,
     message: `${subjectOf(kind, owner)}, test ${JSON.stringify(name)}: ${failures.join(' ')}`,
   };
-  const lets = status === 'skipped' && !failures.some((reason) => reason === NO_TIME || reason === PEOPLE_ONLY);
-  return [lets ? { ...found, harmless: true } : found];
+  const is_harmless = status === 'skipped' && !failures.some((reason) => reason === NO_TIME || reason === PEOPLE_ONLY);
+  return [is_harmless ? { ...found, harmless: true } : found];
 }
 
-async function concerned({ store }: Platform, candidate: GateSubject, active: StoredSnapshot | null): Promise<TestRow[]> {
+async function affectedTests({ store }: Platform, subject: GateSubject, active: StoredSnapshot | null): Promise<TestRow[]> {
   const { tests } = store.tables;
   const enabled = eq(tests.enabled, true);
   if ((await store.db.$count(tests, enabled)) === 0) return [];
-  const { now } = differingIn(active?.tree ?? null, candidate.tree);
+  const { now } = differingIn(active?.tree ?? null, subject.tree);
   const vars = ({ global_variables }: { readonly global_variables: object }) => canonical(global_variables);
-  if (active === null || vars(active.server) !== vars(candidate.server)) {
+  if (active === null || vars(active.server) !== vars(subject.server)) {
     return store.db.select().from(tests).where(enabled).orderBy(tests.name);
   }
   const ids = async (kinds: readonly string[]) => {
-    const read = await candidate.texts(now.filter(({ kind }) => kinds.includes(kind)));
+    const read = await subject.texts(now.filter(({ kind }) => kinds.includes(kind)));
     return [...read.values()].map((text) => (JSON.parse(text) as { readonly id: string }).id);
   };
   const changed = new Set(await ids(TESTED));
@@ -70,7 +69,7 @@ async function concerned({ store }: Platform, candidate: GateSubject, active: St
   }
   const list = [...changed];
   const found: TestRow[] = [];
-  for (const page of pagesOf(list, PAGE)) {
+  for (const page of pagesOf(list, IDS_PER_STATEMENT)) {
     found.push(
       ...(await store.db
         .select()

@@ -1,17 +1,17 @@
-/** What machines ask for, mostly by address. */
+/** Paths that health checks and monitoring request, mostly by IP address. */
 const PROBES: ReadonlySet<string> = new Set(['/livez', '/readyz', '/metrics', '/health', '/api/health', '/agent-mcp/health']);
 
 /** RFC 9112, section 3.2. */
 export const NO_HOST = 'This request has no valid Host header. Send the name or address of this server in it.';
 
 /**
- * Health checks of load balancers, such as HAProxy's, come in HTTP/1.0 without a Host. Bun knows only the path of such a request: a
- * probe goes on as if this machine asked, anything else is refused.
+ * Health checks of load balancers such as HAProxy use HTTP/1.0 without a Host header, so Bun only knows the request's path. A
+ * probe is answered as if it came from this machine; any other request is refused.
  */
 export function withHost(request: Request): Request | Response {
   const { url, method, headers } = request;
-  if (!url.startsWith('/')) return request;
-  // One that is there and no host may mislead what stands before us.
+  if (URL.canParse(url)) return request;
+  // An invalid Host header could mislead a proxy in front of Sluice.
   if ((headers.get('host') ?? '') !== '' || !isHostlessProbe(method, url))
     return Response.json({ detail: NO_HOST }, { status: 400 });
   const named = new Headers(headers);

@@ -1,8 +1,8 @@
-/** What clients send that means the same as leaving it out or sending it once; strict readers refuse it. */
+/** Normalizes harmless variants in clients' requests that strict parsers refuse: null members and repeated headers. */
 
 const PROTOCOL_VERSION = 'MCP-Protocol-Version';
 
-/** The version header without white space; equal copies, which some proxies and clients make, are one. */
+/** The trimmed version header. Equal copies, which some proxies and clients send, count as one. */
 export function protocolVersionHeader(headers: Headers): string | null {
   const sent = headers.get(PROTOCOL_VERSION);
   if (sent === null || !sent.includes(',')) return sent?.trim() || null;
@@ -11,7 +11,7 @@ export function protocolVersionHeader(headers: Headers): string | null {
   return sent;
 }
 
-/** A request whose version header has no copies. */
+/** Removes copies from the version header of a request. */
 export function withOneVersion(request: Request): Request {
   const version = protocolVersionHeader(request.headers);
   if (version === null || version === request.headers.get(PROTOCOL_VERSION)) return request;
@@ -20,10 +20,10 @@ export function withOneVersion(request: Request): Request {
   return new Request(request, { headers });
 }
 
-/** Members that may be left out: many clients write null instead. */
+/** Optional members that many clients send as null. */
 const OPTIONAL = ['arguments', 'cursor'];
 
-/** A body whose `params`, and in them `arguments` and `cursor`, are left out where they are null. */
+/** Removes `params`, `arguments` and `cursor` from a body where they are null. */
 export function withoutNulls(body: unknown): unknown {
   if (Array.isArray(body)) return body.map(withoutNulls);
   if (typeof body !== 'object' || body === null || !('params' in body)) return body;

@@ -2,22 +2,24 @@ import { AppError } from '#core/errors.ts';
 import { textOf } from '../shared/rows.ts';
 import type { Row } from '#core/lib/sql/result.ts';
 
-/** What the server knows, and what the account may set. */
+/** The features of the server, and the settings that the account may change. */
 export interface Ability {
   readonly version: string;
-  /** The account's own `readonly`; 0 and 1 can be held to 1. */
+  /** The account's `readonly` setting. With 0 or 1 every statement is sent with `readonly = 1`. */
   readonly readonly: '0' | '1';
-  /** Seconds that the account gives a statement; 0: any. */
+  /** The account's limit in seconds; 0: none. */
   readonly max_execution_time: number;
-  /** The settings of ours that the server knows. */
+  /** The settings from `SETTINGS` that the server supports. */
   readonly settings: readonly (readonly [string, string])[];
-  /** Tables have comments. */
+  /** True when tables have comments. */
   readonly comments: boolean;
-  /** It takes values beside the text. */
+  /** True when the server lists its data skipping indexes. */
+  readonly skipping_indexes: boolean;
+  /** True when the server accepts query parameters. */
   readonly parameters: boolean;
 }
 
-/** Values come as they are, and a caller that leaves ends his statement. */
+/** Settings for exact values, and for ending the statement of a caller that disconnects. */
 const SETTINGS: Readonly<Record<string, string>> = {
   output_format_json_quote_64bit_integers: '1',
   output_format_json_quote_decimals: '1',
@@ -33,7 +35,8 @@ const NAMES = [...Object.keys(SETTINGS), 'readonly', 'max_execution_time'];
 
 export const ABILITY_SQL = `SELECT name, value, version() AS version FROM system.settings
   WHERE name IN (${NAMES.map((name) => `'${name}'`).join(', ')})
-  UNION ALL SELECT 'comment', '', version() FROM system.columns WHERE database = 'system' AND table = 'tables' AND name = 'comment'`;
+  UNION ALL SELECT 'comment', '', version() FROM system.columns WHERE database = 'system' AND table = 'tables' AND name = 'comment'
+  UNION ALL SELECT 'skipping', '', version() FROM system.columns WHERE database = 'system' AND table = 'data_skipping_indices' AND name = 'expr'`;
 
 const LOOSE =
   'The account has readonly = 2 in its settings profile, which lets a SELECT write through table functions and cannot be made stricter; use an account with readonly = 1, or one whose profile does not set it.';
@@ -51,6 +54,7 @@ export function abilityOf(rows: readonly Row[]): Ability {
     max_execution_time: Number.parseInt(known.get('max_execution_time') ?? '0', 10) || 0,
     settings: Object.entries(SETTINGS).filter(([name]) => known.has(name)),
     comments: known.has('comment'),
+    skipping_indexes: known.has('skipping'),
     parameters: version.localeCompare('20', 'en', { numeric: true }) >= 0,
   };
 }

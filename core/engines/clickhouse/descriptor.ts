@@ -10,10 +10,9 @@ const SYSTEM = new Set(['system', 'information_schema']);
 
 export const CLICKHOUSE: EngineDescriptor = {
   name: 'clickhouse',
-  labels: [
+  kinds: [
     {
       db_type: 'clickhouse',
-      label: 'ClickHouse',
       default_port: PORT,
       note: 'Over HTTP, read only. Without TLS, set TLS to Never; the port is then usually 8123. Tested with the server 18.16, and in process with the engine 26.7.',
       telemetry: 'clickhouse',

@@ -3,22 +3,22 @@ import { AppError } from '#core/errors.ts';
 import { messageStart, onOneLine } from '../shared/bounded-text.ts';
 import { HTTP_PORTS } from './http.ts';
 
-/** What the server says of a fault; the newer form ends with the name of the code, the older one with more of its own. */
-const SAID = /Code: (\d+)(?:\.|, e\.displayText\(\) =) (?:DB::Exception: )?([\s\S]*)/;
+/** An error message of the server. The newer form ends with the name of the code, the older one with further details. */
+const SERVER_MESSAGE = /Code: (\d+)(?:\.|, e\.displayText\(\) =) (?:DB::Exception: )?([\s\S]*)/;
 const TAIL =
   /(?:\. Expected one of: [\s\S]*|, e\.what\(\) = [\s\S]*|\.? ?\(([A-Z_0-9]+)\)(?: \((?:query|version)[\s\S]*| *$)|,? ?Stack trace[\s\S]*| \(version [^)]*\)+[\s\S]*|: While executing [A-Z]\w*\.?[\s\S]*)/;
 const SCOPE = /:? in scope [\s\S]*?(\. Maybe you meant[\s\S]*)?$/i;
-/** One behind the other. */
-const MOST_TAILS = 8;
+/** A message can have several tails in a row. */
+const MAX_TAILS = 8;
 const LENGTH = 2_000;
 
-/** The code and the sentence of a fault in an answer; null: it names none. */
-export function faultIn(text: string): { readonly code: number; readonly sentence: string } | null {
-  const [, code, said = ''] = SAID.exec(text) ?? [];
+/** Reads the code and the sentence of an error from an answer. Null: it contains none. */
+function faultIn(text: string): { readonly code: number; readonly sentence: string } | null {
+  const [, code, message = ''] = SERVER_MESSAGE.exec(text) ?? [];
   if (code === undefined) return null;
-  // The text is the author's own, as the server writes it; it may be long, and a hint stands behind it.
-  let sentence = messageStart(said.trim().replace(SCOPE, '$1'));
-  for (let n = 0; n < MOST_TAILS; n++) sentence = sentence.slice(0, TAIL.exec(sentence)?.index).trim();
+  // The message quotes the author's SQL, which may be long, before a hint.
+  let sentence = messageStart(message.trim().replace(SCOPE, '$1'));
+  for (let n = 0; n < MAX_TAILS; n++) sentence = sentence.slice(0, TAIL.exec(sentence)?.index).trim();
   return { code: Number(code), sentence: beginning(onOneLine(sentence), LENGTH) };
 }
 
@@ -33,8 +33,8 @@ const CODES = {
 } as const;
 const AUTHENTICATION: ReadonlySet<number> = new Set([192, 193, 194, 195, 516]);
 
-/** @param asked the statement as it was sent, and how many bytes stood before the author's own text. */
-export function toClickhouseError(body: string, asked: { readonly text: string; readonly before: number }): AppError {
+/** @param sent the statement as it was sent, and the bytes that Sluice put before the author's SQL. */
+export function toClickhouseError(body: string, sent: { readonly text: string; readonly before: number }): AppError {
   const fault = faultIn(body);
   if (fault === null) {
     const detail = `The server at this host and port does not answer like ClickHouse; check the host and the port. ${HTTP_PORTS}`;
@@ -66,27 +66,27 @@ export function toClickhouseError(body: string, asked: { readonly text: string; 
     });
   }
   if (code === CODES.cancelled) return new AppError('sql_error', 'The statement was cancelled on the server.', { cause });
-  const position = code === CODES.syntax ? positionIn(sentence, asked) : placeOf(sentence, asked);
-  const said = code === CODES.syntax ? syntaxOf(sentence, position, asked) : sentence;
-  return new AppError('sql_error', /[.!?]$/.test(said) ? said : `${said}.`, {
+  const position = code === CODES.syntax ? positionIn(sentence, sent) : positionOfName(sentence, sent);
+  const detail = code === CODES.syntax ? syntaxOf(sentence, position, sent) : sentence;
+  return new AppError('sql_error', /[.!?]$/.test(detail) ? detail : `${detail}.`, {
     cause,
     ...(position === undefined ? {} : { position }),
   });
 }
 
-/** The server counts in what was sent, which is not what the author wrote. */
+/** The server counts lines in the sent text, not in the author's SQL. */
 function syntaxOf(sentence: string, position: number | undefined, { text, before }: SentText): string {
   const rest = /failed at position \d+ *(?:\([^)]*\))?(?: *\(line \d+, col \d+\))?:? *([\s\S]*)$/.exec(sentence)?.[1];
   if (rest === undefined || position === undefined) return sentence;
-  // DESCRIBE puts the statement into brackets.
-  const own = before === 0 ? text : text.slice(before).replace(/\n\)$/, '');
-  if (position >= own.trimEnd().length) return 'Syntax error at the end of the statement';
-  return `Syntax error near '${own.slice(position, position + 40).split('\n')[0]}'`;
+  // DESCRIBE puts the statement into parentheses.
+  const author_sql = before === 0 ? text : text.slice(before).replace(/\n\)$/, '');
+  if (position >= author_sql.trimEnd().length) return 'Syntax error at the end of the statement';
+  return `Syntax error near '${author_sql.slice(position, position + 40).split('\n')[0]}'`;
 }
 
 type SentText = { readonly text: string; readonly before: number };
 
-/** It counts bytes, from one. */
+/** The server counts bytes, from one. */
 function positionIn(sentence: string, { text, before }: SentText): number | undefined {
   const found = /position (\d+)/.exec(sentence)?.[1];
   if (found === undefined) return undefined;
@@ -94,10 +94,10 @@ function positionIn(sentence: string, { text, before }: SentText): number | unde
   return Math.max(bytes.toString('utf8', 0, Math.min(Number(found) - 1, bytes.length)).length - before, 0);
 }
 
-/** Other faults name what they are about: its place is known when it stands in the text once. */
-function placeOf(sentence: string, { text, before }: SentText): number | undefined {
+/** Other errors contain a name. Its position is known when the name occurs once in the text. */
+function positionOfName(sentence: string, { text, before }: SentText): number | undefined {
   const name = /(?:[Uu]nknown|[Mm]issing|There is no|doesn't exist|Function with name)[^`']*[`']([^`']+)[`']/.exec(sentence)?.[1];
   if (name === undefined) return undefined;
-  const place = text.indexOf(name);
-  return place >= before && text.indexOf(name, place + 1) < 0 ? place - before : undefined;
+  const index = text.indexOf(name);
+  return index >= before && text.indexOf(name, index + 1) < 0 ? index - before : undefined;
 }

@@ -3,7 +3,7 @@ import { asText, type PlanNode, type PlanReader } from '../shared/plans/plan-rea
 const STEP = /^( *)(\S.*)$/;
 const READS = /^ReadFrom\w+ \(([^)]+)\)/;
 
-/** Lines indented by two spaces a level. With its indexes, so that it says how many granules they leave. */
+/** Lines are indented by two spaces per level. With indexes, so that the plan shows how many granules they select. */
 export const CLICKHOUSE_PLANS: PlanReader = {
   prefix: 'explain indexes = 1 ',
   read(rows) {
@@ -23,8 +23,8 @@ function nodesOf(lines: readonly string[]): PlanNode[] {
     const [, indent = '', text = ''] = STEP.exec(line) ?? [];
     if (text === '') continue;
     while ((open.at(-1)?.depth ?? -1) >= indent.length) open.pop();
-    const place = READS.exec(text)?.[1];
-    const table = place?.split('.').at(-1);
+    const source = READS.exec(text)?.[1];
+    const table = source?.split('.').at(-1);
     const node: Open = {
       operation: text,
       table,
@@ -38,10 +38,12 @@ function nodesOf(lines: readonly string[]): PlanNode[] {
   return root.map(withIndexes);
 }
 
-/** What reads a table says below it which of its parts and granules are left. */
+/** A step that reads a table lists the selected parts and granules below it. */
 function withIndexes(node: PlanNode): PlanNode {
-  const said = JSON.stringify(node.children);
+  const details = JSON.stringify(node.children);
   const scan =
-    node.scan === 'full' && /Granules: (\d+)\/(\d+)/.test(said) && !/Granules: (\d+)\/\1(?!\d)/.test(said) ? 'index' : node.scan;
+    node.scan === 'full' && /Granules: (\d+)\/(\d+)/.test(details) && !/Granules: (\d+)\/\1(?!\d)/.test(details)
+      ? 'index'
+      : node.scan;
   return { ...node, scan, children: node.children.map(withIndexes) };
 }

@@ -3,7 +3,7 @@ import { type Extra, extrasOf, textField } from '../shared/extras.ts';
 const whole = (most: number) => (value: string) =>
   /^[1-9]\d{0,15}$/.test(value) && Number(value) <= most ? null : `must be a whole number from 1 to ${most}.`;
 
-/** Settings of the server for each statement, where the account may change settings. */
+/** Settings that are sent with each statement, if the account may change settings. */
 export const CLICKHOUSE_EXTRAS: readonly Extra[] = [
   {
     field: textField('max_threads', 'Threads', null, 'The most threads of the server that one statement uses.'),

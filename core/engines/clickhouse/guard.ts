@@ -7,8 +7,8 @@ import { CLICKHOUSE_RULES } from './rules.ts';
 export const READS_ONLY = 'ClickHouse connections are read-only: a tool can hold one SELECT or WITH statement.';
 
 /**
- * What `readonly = 1` lets through: KILL of other callers' queries, files that a function reads, tables of the server. Throws
- * `not_read_only` or `sql_error`.
+ * Refuses statements that `readonly = 1` permits: KILL of other callers' queries, functions that read files, tables about the
+ * server. Throws `not_read_only` or `sql_error`.
  */
 export function checkText(text: string): void {
   const tokens = scanned(text);

@@ -1,7 +1,7 @@
 import { AppError } from '#core/errors.ts';
 import { atOffset, parseDatetime } from '#core/lib/text/datetimes.ts';
 import { doubleOf, fits64Bits, integerOf, textOf } from '../shared/rows.ts';
-import type { LimitPlace } from '#core/lib/sql/statement.ts';
+import type { LimitClause } from '#core/lib/sql/statement.ts';
 import type { BoundType, Json } from '#core/lib/sql/result.ts';
 
 type ScalarType = Exclude<BoundType, object>;
@@ -18,26 +18,26 @@ const TYPES: Readonly<Record<ScalarType, string>> = {
   bytes: 'String',
 };
 
-/** The server's own type of a parameter, which may be null but for lists. */
+/** The server's type for a parameter. It is nullable, except for lists. */
 const typeOf = (type: BoundType): string =>
   typeof type === 'object' ? `Array(${typeOf(type.array)})` : `Nullable(${TYPES[type]})`;
 
-/** LIMIT and OFFSET take no type that may be null, and neither do some functions. */
-export function placeholder(number: number, _element: number, type: BoundType, place?: LimitPlace, given = false): string {
-  if (place !== undefined) return `{p${number}:${TYPES.integer}}`;
+/** LIMIT, OFFSET and some functions do not accept nullable types. */
+export function placeholder(number: number, _element: number, type: BoundType, limit?: LimitClause, given = false): string {
+  if (limit !== undefined) return `{p${number}:${TYPES.integer}}`;
   if (type === 'bytes') return `base64Decode({p${number}:${given ? TYPES.bytes : typeOf(type)}})`;
   return `{p${number}:${given && typeof type === 'string' ? TYPES[type] : typeOf(type)}}`;
 }
 
-/** The text with values that may be null in the place of those that always have one, but for whole numbers. */
+/** The text with nullable types for all parameters except integers. */
 export const nullableText = (text: string, types: readonly BoundType[]): string =>
   text.replaceAll(/\{p(\d+):(?!Nullable\(|Array\()([^{}]+)\}/g, (whole, number: string, type: string) =>
     types[Number(number) - 1] === 'integer' ? whole : `{p${number}:Nullable(${type})}`,
   );
 
-/** Values to describe a statement with: the server calculates what is constant. */
+/** Values for describing a statement: the server evaluates constant expressions. */
 export const SAMPLES: Readonly<Record<ScalarType, Json>> = {
-  // A word that some functions want.
+  // A word that some functions require.
   string: 'day',
   integer: 1,
   number: 1,
@@ -49,7 +49,7 @@ export const SAMPLES: Readonly<Record<ScalarType, Json>> = {
   bytes: '',
 };
 
-/** In an empty list is nothing, and outside of it everything: null too, of which the server does not know that. */
+/** An empty list contains no value and excludes none, including null, which the server handles differently. */
 export const list = (value: string | null, negated: boolean): string =>
   value === null ? `IS NULL IN (${negated ? '0, 1' : '2'})` : `${negated ? 'NOT IN' : 'IN'} ${value}`;
 
@@ -85,7 +85,7 @@ function plain(value: Json, type: ScalarType): string {
   return type === 'datetime' ? utc(textOf(value)) : textOf(value);
 }
 
-/** Its Date32 of another year would be that of the first or the last day. */
+/** A year outside Date32 would become the first or last date of its range. */
 function dateText(text: string): string {
   if (text >= '1900-01-01' && text <= '2299-12-31') return text;
   throw new AppError('sql_error', DATE_RANGE);
@@ -94,11 +94,11 @@ function dateText(text: string): string {
 const DATE_RANGE =
   'ClickHouse has dates from 1900 to 2299. Send one of these, or declare the parameter as string and convert it in the statement.';
 
-/** Its Int64 of a larger one would be negative. */
+/** A larger integer would become negative in Int64. */
 const TOO_LARGE =
   'An integer beyond 2^63 - 1 does not fit a parameter of type integer. Declare the parameter as string and write toUInt64(:name) in the statement.';
 
-/** Its type of a moment refuses zones. */
+/** The server's datetime type does not accept zones. */
 function utc(text: string): string {
   const datetime = parseDatetime(text);
   if (datetime === null) throw new AppError('sql_error', 'A parameter of type datetime is not a date and time.');

@@ -9,7 +9,7 @@ import { type Decoder, decoderOf } from './values.ts';
 
 export interface SentStatement {
   readonly text: string;
-  /** Bytes of ours before the author's own text. */
+  /** Bytes that Sluice put before the author's SQL. */
   readonly before: number;
 }
 
@@ -18,21 +18,21 @@ interface Meta {
   readonly type: string;
 }
 
-/** What the server says of a fault. */
+/** Maximum characters of an error message. */
 const FAULT_CHARACTERS = 64 * 1024;
-/** Lines behind the rows: totals and counts. */
+/** Maximum lines after the rows: totals and counts. */
 const TAIL_LINES = 10_000;
 
 /**
- * Takes rows from an answer in the format JSONCompact, which has one row on each line, up to the limits. A fault that the server
- * meets after the first rows stands between them, on a line that is no row.
+ * Reads rows up to the limits from an answer in the format JSONCompact, which has one row per line. An error after the first rows
+ * appears between them, on a line that is not a row.
  */
 export async function takeRows(
   response: Response,
-  asked: SentStatement,
+  sent: SentStatement,
   { max_rows, max_bytes }: { readonly max_rows: number; readonly max_bytes: number },
 ): Promise<QueryResult> {
-  if (!response.ok) throw toClickhouseError(await boundedText(response, FAULT_CHARACTERS).catch(() => ''), asked);
+  if (!response.ok) throw toClickhouseError(await boundedText(response, FAULT_CHARACTERS).catch(() => ''), sent);
   const rows: Row[] = [];
   let head = '';
   let columns: readonly Column[] | null = null;
@@ -61,7 +61,7 @@ export async function takeRows(
           continue;
         }
         const values = rowIn(text, parse);
-        if (values?.length !== decoders.length) throw toClickhouseError(text, asked);
+        if (values?.length !== decoders.length) throw toClickhouseError(text, sent);
         const row = Object.fromEntries(
           columns!.map(({ name }, i) => [name, values[i] == null ? null : decoders[i]!.decode(values[i])]),
         );
@@ -69,7 +69,7 @@ export async function takeRows(
         if (rows.length >= max_rows || bytes > max_bytes) return ends(true);
         rows.push(row);
       } else {
-        if (/^"exception": "|^Code: \d+/.test(text)) throw toClickhouseError(text.replace(/^"exception": "/, ''), asked);
+        if (/^"exception": "|^Code: \d+/.test(text)) throw toClickhouseError(text.replace(/^"exception": "/, ''), sent);
         if (++tail > TAIL_LINES) throw noAnswer();
         if (text === '}') state = 'done';
       }
@@ -78,7 +78,7 @@ export async function takeRows(
     if (columns !== null && error instanceof AppError && error.code === 'too_large') return ends(true);
     throw error;
   }
-  if (state === 'head') throw toClickhouseError(head, asked);
+  if (state === 'head') throw toClickhouseError(head, sent);
   if (state !== 'done') throw noAnswer();
   return ends(false);
 }

@@ -1,6 +1,6 @@
 import { type Lexeme, KEYWORDS } from '#core/lib/sql/tokenize.ts';
 import { denials, type TokenRules, words } from '#core/lib/sql/rules.ts';
-import { tablePlaces } from '#core/lib/sql/table-positions.ts';
+import { tablePositions } from '#core/lib/sql/table-positions.ts';
 
 const WRITES = 'ClickHouse connections are read-only; write to the tables with another program.';
 const SESSION = 'Settings of the session and of the server are not allowed in a tool.';
@@ -8,12 +8,12 @@ const OTHER = 'A tool on ClickHouse holds one SELECT or WITH statement; select f
 
 const each = (list: string, sentence: string) => [...words(list)].map((word) => [word, sentence] as const);
 
-/** The functions that stand where a table stands and make their rows themselves; every other one is refused there. */
+/** Table functions that generate their rows themselves; all others are refused. */
 const TABLE_FUNCTIONS = words(
   'numbers numbers_mt zeros zeros_mt generate_series generateseries generaterandom primes values view null',
 );
 
-/** What tells of tables and of the server's abilities, and nothing of other callers, settings or the machine. */
+/** System tables about tables and server features. They reveal nothing about other callers, settings or the machine. */
 const SYSTEM_TABLES =
   words(`one numbers numbers_mt zeros zeros_mt tables columns databases parts parts_columns data_skipping_indices
   data_type_families table_engines formats functions aggregate_function_combinators time_zones contributors licenses build_options
@@ -21,7 +21,7 @@ const SYSTEM_TABLES =
 
 const OUTSIDE = 'reads or writes outside of the tables of this database';
 
-/** What a statement claims. The server holds it to that: every statement is sent with `readonly = 1`. */
+/** Classifies a statement. The server enforces the result, because every statement is sent with `readonly = 1`. */
 export const CLICKHOUSE_RULES: TokenRules = {
   reads: words('select with from'),
   forbidden: new Map([
@@ -62,21 +62,21 @@ export const CLICKHOUSE_RULES: TokenRules = {
   texts_name_tables: false,
   forbiddenUse: (tokens) => clause(tokens) ?? systemTable(tokens) ?? tableFunction(tokens),
   pragmas: null,
-  // Nothing runs in another way when it is known to be harmless.
+  // Empty: statements run the same way whether or not their functions are known to be harmless.
   functions: words(''),
   syntax: words('in and or not as on using from join where having values exists any all over interval tuple array map distinct'),
 };
 
 const NOT_A_NAME = words('is as asc desc final prewhere qualify sample settings format into intersect except nulls offset array');
 
-/** Clauses that change the statement's settings, its format or where its rows go. */
+/** Finds clauses that change settings, the format or the destination of the rows. */
 function clause(tokens: readonly Lexeme[]): string | null {
   for (const [i, { kind, text }] of tokens.entries()) {
     if (kind !== 'word' || tokens[i - 1]?.text === '.') continue;
     const next = tokens[i + 1];
     if (text === 'outfile') return 'INTO OUTFILE writes a file and is not allowed in a tool.';
     if (text !== 'settings' && text !== 'format') continue;
-    // Otherwise it is the name of a column.
+    // Otherwise it is a column name.
     const named =
       next?.kind === 'identifier' || (next?.kind === 'word' && !KEYWORDS.has(next.text) && !NOT_A_NAME.has(next.text));
     if (named) return `The clause ${text.toUpperCase()} is not allowed in a tool; Sluice chooses settings and format.`;
@@ -95,9 +95,9 @@ function systemTable(tokens: readonly Lexeme[]): string | null {
   return null;
 }
 
-/** Functions that stand where a table stands, however they are quoted and however many tables stand before. */
+/** Finds a refused table function, however it is quoted and however many tables precede it. */
 function tableFunction(tokens: readonly Lexeme[]): string | null {
-  for (const at of tablePlaces(tokens)) {
+  for (const at of tablePositions(tokens)) {
     const name = tokens[at]?.name ?? '';
     if (name === '' || tokens[at + 1]?.text !== '(' || TABLE_FUNCTIONS.has(name)) continue;
     return `The table function ${name} is not part of what a tool may use; select from the tables of the database.`;

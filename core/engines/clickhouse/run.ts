@@ -8,7 +8,7 @@ import { takeRows } from './rows.ts';
 
 export interface ReadStatement {
   readonly text: string;
-  /** Bytes of ours before the author's own text. */
+  /** Bytes that Sluice put before the author's SQL. */
   readonly before?: number;
   readonly values: readonly Json[];
   readonly types: readonly BoundType[];
@@ -21,17 +21,17 @@ export interface ReadLimits {
 }
 
 export interface ClickhouseReader {
-  /** Sends one statement with `readonly = 1`. What nobody waits for any longer is ended on the server. */
+  /** Sends one statement with `readonly = 1`. When the caller leaves, the statement is stopped on the server. */
   read(statement: ReadStatement, limits: ReadLimits, signal: AbortSignal): Promise<QueryResult>;
   ability(signal: AbortSignal): Promise<Ability>;
-  /** Waits until what was stopped has ended on the server. */
+  /** Waits until stopped statements have ended on the server. */
   close(): Promise<void>;
 }
 
 const FORMAT = ['default_format', 'JSONCompact'] as const;
 const ABILITY_MS = 10_000;
 const STOP_MS = 5_000;
-/** A statement that was sent a moment ago may not have begun when the first attempt to stop it arrives. */
+/** The first attempt to stop a statement can arrive before the statement has begun, so there are several. */
 const STOP_AFTER_MS = [0, 100, 500];
 const OLD = 'does not take values beside the text of a statement; tools with parameters need ClickHouse 20 or newer.';
 const FIXED_SETTINGS =
@@ -42,11 +42,11 @@ export function createReader(server: ClickhouseServer, extras: Readonly<Record<s
   let asking: Promise<Ability> | null = null;
 
   async function askAbility(): Promise<Ability> {
-    const asked = { text: ABILITY_SQL, before: 0 };
+    const sent = { text: ABILITY_SQL, before: 0 };
     const signal = AbortSignal.timeout(ABILITY_MS);
     const limits = { max_rows: 100, max_bytes: 65_536 };
     try {
-      return abilityOf((await takeRows(await server.post(asked.text, [FORMAT], signal), asked, limits)).rows);
+      return abilityOf((await takeRows(await server.post(sent.text, [FORMAT], signal), sent, limits)).rows);
     } catch (error) {
       asking = null;
       if (!signal.aborted) throw lost(error);
@@ -74,7 +74,7 @@ export function createReader(server: ClickhouseServer, extras: Readonly<Record<s
       if (found.truncated) stop(query_id, 1);
       return found;
     } catch (error) {
-      // What it has refused needs no stopping.
+      // A statement that the server refused needs no stopping.
       if (signal.aborted || !(error instanceof AppError)) stop(query_id, STOP_AFTER_MS.length);
       signal.throwIfAborted();
       if (error instanceof AppError && (error.code === 'not_read_only' || error.code === 'unavailable')) asking = null;
@@ -82,7 +82,7 @@ export function createReader(server: ClickhouseServer, extras: Readonly<Record<s
     }
   }
 
-  /** The account may have been given a profile that reads only: it takes no other setting then. */
+  /** The account's profile may be read-only; it then accepts no other setting. */
   function settingsOf(able: Ability, timeout_ms: number): (readonly [string, string])[] {
     const readonly = ['readonly', '1'] as const;
     if (able.readonly === '1') {
@@ -92,11 +92,11 @@ export function createReader(server: ClickhouseServer, extras: Readonly<Record<s
     const seconds = Math.ceil(timeout_ms / 1_000) + 1;
     const most =
       able.max_execution_time > 0 && able.max_execution_time < seconds ? [] : [['max_execution_time', String(seconds)] as const];
-    // Older servers take them one after the other, and none behind this one.
+    // Older servers apply settings in order, and none after `readonly`.
     return [...able.settings, ...Object.entries(extras), ...most, readonly];
   }
 
-  /** Ending the request alone leaves the statement running on most servers. */
+  /** On most servers the statement continues after its request was aborted. */
   function stop(query_id: string, attempts: number): void {
     const goodbye = (async () => {
       const signal = AbortSignal.timeout(STOP_MS);
@@ -119,7 +119,7 @@ export function createReader(server: ClickhouseServer, extras: Readonly<Record<s
   };
 }
 
-/** Faults of the network that end an answer. */
+/** Translates network errors that end an answer. */
 function lost(error: unknown): AppError {
   if (error instanceof AppError) return error;
   return new AppError('database_unreachable', 'The server closed the connection while the statement ran; try again.', {

@@ -19,10 +19,10 @@ const PLACEHOLDER = /\{\s*[A-Za-z_]\w*\s*:[^{}]*\}/y;
 const HEREDOC = /\$\w*\$/y;
 const VARIABLE = /@@?[\w.$]*/y;
 const OPERATOR = /->|<=>|::|\.:|\|\||<>|!=|<=|>=|==|[-+*/<>=%?:^]/y;
-/** The server takes them for quotes and a minus. */
+/** The server reads these as quotes and as a minus. */
 const TYPOGRAPHIC = /[\u2018\u2019\u201c\u201d\u2212]/;
 
-/** What ClickHouse reads, of any version; where versions differ in what is a comment, the text is refused. */
+/** Reads tokens of any ClickHouse version. Where versions disagree about comments, the text is refused. */
 export function scanClickhouse(sql: string, at: number): Token {
   const char = sql[at] ?? '';
   if (TYPOGRAPHIC.test(char)) {
@@ -65,7 +65,10 @@ function plainWord(sql: string, at: number, end: number): number {
   return sign < 0 ? visible(sql, at, end) : at + sign;
 }
 
-/** The server decodes escapes in names: "fil\x65" is a function that reads files. Refused, so that a name is what is written. */
+/**
+ * The server decodes escapes in names ("fil\x65" is a function that reads files). They are refused, so that names can be compared
+ * as written.
+ */
 function nameEnd(sql: string, at: number, quote: string): number {
   const end = quoted(sql, at, quote, true);
   const escape = sql.slice(at, end).indexOf('\\');
@@ -73,7 +76,7 @@ function nameEnd(sql: string, at: number, quote: string): number {
   return end;
 }
 
-/** Block comments nest in some versions and not in others. */
+/** Some versions nest block comments and others do not. */
 function blockEnd(sql: string, at: number): number {
   const end = commentEnd(sql, at);
   const inner = sql.indexOf('/*', at + 2);

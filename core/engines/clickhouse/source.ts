@@ -1,7 +1,7 @@
 import { AppError } from '#core/errors.ts';
 import { withDeadline } from '../shared/deadline.ts';
 import { guardedFetch } from '../shared/dial.ts';
-import { OWN_LIMITS, textOf } from '../shared/rows.ts';
+import { CATALOGUE_LIMITS, textOf } from '../shared/rows.ts';
 import { createSessionPool } from '../shared/session-pool.ts';
 import type { BoundStatement, BoundType, Column, Json, QueryResult, Row } from '#core/lib/sql/result.ts';
 import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
@@ -15,14 +15,14 @@ import { nullableText, SAMPLES } from './parameters.ts';
 import { columnsOf } from './rows.ts';
 import { createReader } from './run.ts';
 
-/** Texts that the server has already described. */
+/** Maximum of cached texts that the server has described. */
 const KNOWN_TEXTS = 500;
 const DESCRIBE = 'DESCRIBE (';
 
 /**
- * A ClickHouse server over HTTP, at most `pool_size` statements at once. It has no sessions that could be kept: each statement is a
- * request of its own that says `readonly = 1`, and is sent only once the server has described its text as a query in brackets,
- * which refuses everything else (KILL, FORMAT, a second statement).
+ * A ClickHouse server over HTTP, with at most `pool_size` statements at once. There are no sessions: each statement is a separate
+ * request with `readonly = 1`. It is only sent once the server has described its text as a query in parentheses, which rules out
+ * everything else (KILL, FORMAT, a second statement).
  */
 export function openClickhouse(settings: ConnectionSettings, policy: DialPolicy): Source {
   const server = openClickhouseServer(settings, (url, init) => guardedFetch(url, init, policy));
@@ -40,8 +40,9 @@ export function openClickhouse(settings: ConnectionSettings, policy: DialPolicy)
   ): Promise<Result> => withDeadline(timeout_ms, caller, (signal) => pool.use('request', signal, () => work(signal)));
 
   /**
-   * Counts and fetches nothing, but for queries that stand where a single value does. What is calculated from a text takes no other text
-   * than one that fits, so a null is tried first. @param sent the values of a call.
+   * Describing counts and fetches nothing, except for scalar subqueries. An expression may only accept certain texts, so null is
+   * tried first.
+   * @param sent the values of a call.
    */
   async function describe(
     text: string,
@@ -53,14 +54,14 @@ export function openClickhouse(settings: ConnectionSettings, policy: DialPolicy)
     checkText(text);
     const nulls = types.map((type) => (typeof type === 'object' ? [] : type === 'integer' ? 1 : null));
     const samples = sent ?? types.map((type) => (typeof type === 'object' ? [] : SAMPLES[type]));
-    const ask = (asked: string, values: readonly Json[]): Promise<QueryResult> => {
-      const described = { text: `${DESCRIBE}${asked}\n)`, before: DESCRIBE.length, values, types };
-      return reader.read(described, { ...OWN_LIMITS, timeout_ms }, signal);
+    const ask = (wrapped: string, values: readonly Json[]): Promise<QueryResult> => {
+      const described = { text: `${DESCRIBE}${wrapped}\n)`, before: DESCRIBE.length, values, types };
+      return reader.read(described, { ...CATALOGUE_LIMITS, timeout_ms }, signal);
     };
     const nullable = nullableText(text, types);
     const { rows } = await ask(nullable, nulls).catch((error: unknown) => {
       if (nullable === text || !(error instanceof AppError) || error.code !== 'sql_error') throw error;
-      // What is wrong with the statement itself is the same both times.
+      // An error of the statement itself is the same both times.
       return ask(text, samples).catch((other: unknown) => Promise.reject(/Nullable/.test(error.detail) ? other : error));
     });
     if (known.size >= KNOWN_TEXTS) known.clear();
@@ -77,14 +78,19 @@ export function openClickhouse(settings: ConnectionSettings, policy: DialPolicy)
   }
 
   const look = (text: string): Promise<Row[]> =>
-    using(OWN_LIMITS, async (signal) => (await reader.read({ text, values: [], types: [] }, OWN_LIMITS, signal)).rows);
-  const ability = () => using(OWN_LIMITS, (signal) => reader.ability(signal));
+    using(
+      CATALOGUE_LIMITS,
+      async (signal) => (await reader.read({ text, values: [], types: [] }, CATALOGUE_LIMITS, signal)).rows,
+    );
+  const ability = () => using(CATALOGUE_LIMITS, (signal) => reader.ability(signal));
 
   return {
     query: (statement, options) => query(statement, options),
     explain: (statement, prefix, options) => query(statement, options, prefix),
     describe: async (text, types, caller) => ({
-      columns: await using({ ...OWN_LIMITS, signal: caller }, (signal) => describe(text, types, OWN_LIMITS.timeout_ms, signal)),
+      columns: await using({ ...CATALOGUE_LIMITS, signal: caller }, (signal) =>
+        describe(text, types, CATALOGUE_LIMITS.timeout_ms, signal),
+      ),
     }),
     ...createCatalogue(look, ability),
     async schemaMark() {
@@ -109,7 +115,7 @@ export function openClickhouse(settings: ConnectionSettings, policy: DialPolicy)
   };
 }
 
-/** Some servers describe the elements of a tuple on a line each. */
+/** Some servers write each element of a tuple type on a separate line. */
 const onOneLine = (type: string): string => type.replaceAll(/\(\n\s*/g, '(').replaceAll(/\n\s*/g, ' ');
 
 const FIXED_SETTINGS =

@@ -1,22 +1,22 @@
-/** A type of the server as a tree, such as `Array(Nullable(Decimal(10, 2)))`. */
+/** A column type of the server as a tree, such as `Array(Nullable(Decimal(10, 2)))`. */
 export interface ClickhouseType {
   readonly name: string;
   readonly of: readonly ClickhouseType[];
-  /** Of the elements of a named tuple. */
+  /** Names of the elements of a named tuple. */
   readonly names: readonly string[];
-  /** What stands in the brackets of a type that holds no other types. */
+  /** The text in parentheses of a type without inner types. */
   readonly text: string;
 }
 
 const HOLDS_TYPES: ReadonlySet<string> = new Set(['Nullable', 'LowCardinality', 'Array', 'Tuple', 'Map', 'Nested', 'Variant']);
-/** Types deeper than this are taken for unknown ones. */
-const DEPTH = 32;
+/** More deeply nested types count as unknown. */
+const MAX_DEPTH = 32;
 
-/** Never throws: what it cannot read is a type without a rule. */
+/** Never throws: a text that it cannot read becomes a type without a rule. */
 export function parseType(text: string, depth = 0): ClickhouseType {
   const [, name = text, inner = ''] = /^\s*(\w+)\(([\s\S]*)\)\s*$/.exec(text) ?? [];
   if (name === 'SimpleAggregateFunction') return parseType(parts(inner)[1] ?? 'String', depth + 1);
-  if (!HOLDS_TYPES.has(name) || depth > DEPTH) return { name: name.trim(), of: [], names: [], text: inner };
+  if (!HOLDS_TYPES.has(name) || depth > MAX_DEPTH) return { name: name.trim(), of: [], names: [], text: inner };
   const each = parts(inner).map((part) => {
     const [, quote, quoted, word, rest] = /^(?:([`"])((?:[^`"\\]|\\.)*)\1|(\w+))\s+(\w[\s\S]*)$/.exec(part) ?? [];
     const named = name === 'Tuple' || name === 'Nested' ? (quote === undefined ? word : quoted) : undefined;
@@ -27,8 +27,8 @@ export function parseType(text: string, depth = 0): ClickhouseType {
   return name === 'Nested' ? { name: 'Array', of: [{ ...found, name: 'Tuple' }], names: [], text: inner } : found;
 }
 
-/** Splits at the commas that stand in no bracket and no quotes. */
-export function parts(text: string): string[] {
+/** Splits at commas outside parentheses and quotes. */
+function parts(text: string): string[] {
   const found: string[] = [];
   let depth = 0;
   let from = 0;
@@ -50,7 +50,7 @@ export function parts(text: string): string[] {
   return last === '' ? found : [...found, last];
 }
 
-/** What is inside of Nullable and LowCardinality, which change no value. */
+/** Removes Nullable and LowCardinality, which do not change values. */
 export function bare(type: ClickhouseType): ClickhouseType {
   const [inner] = type.of;
   return (type.name === 'Nullable' || type.name === 'LowCardinality') && inner !== undefined ? bare(inner) : type;

@@ -22,11 +22,11 @@ const RULES: readonly Rule[] = [
 export interface Decoder {
   readonly kind: ValueKind;
   readonly decode: Decode;
-  /** Numbers of it have to be read from the text of the answer. */
+  /** True when numbers must be read from the text of the answer, to keep all digits. */
   readonly exact: boolean;
 }
 
-/** What becomes of the values of a type, however deep it is. */
+/** Returns the decoder for values of a type, including nested types. */
 export function decoderOf(type: ClickhouseType): Decoder {
   const { name, of, names, text } = bare(type);
   const inner = of.map(decoderOf);
@@ -59,7 +59,7 @@ function asInteger(value: unknown): Json {
   return Number.isSafeInteger(number) ? number : text;
 }
 
-/** Infinity and what is no number are null. */
+/** Infinity and NaN become null. */
 function asNumber(value: unknown): Json {
   const text = textIn(value);
   if (text === null) return asAny(value);
@@ -67,13 +67,13 @@ function asNumber(value: unknown): Json {
   return Number.isFinite(number) ? number : null;
 }
 
-/** Servers that were not asked for ISO 8601 write moments in the zone of the column. */
+/** Without the ISO 8601 setting, servers write moments in the zone of the column. */
 function asUtc(value: unknown): Json {
   const text = textIn(value);
   return text === null ? asAny(value) : text.replace(/^(\d{4}-\d\d-\d\d) (\d.*)/, '$1T$2Z');
 }
 
-/** Values without a type of their own. */
+/** Decodes values without a declared type. */
 function asAny(value: unknown): Json {
   if (value instanceof NumberText) return /^-?\d+$/.test(value.text) ? asInteger(value) : asNumber(value);
   if (Array.isArray(value)) return value.map(asAny);
@@ -81,7 +81,7 @@ function asAny(value: unknown): Json {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, asAny(item)]));
 }
 
-/** @param each the elements have a type each; otherwise one for all. */
+/** @param each true when every element has a separate type; otherwise all share one. */
 const listOf =
   (inner: readonly Decoder[], each = false): Decode =>
   (value) => {

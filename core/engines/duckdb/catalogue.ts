@@ -1,16 +1,17 @@
-import type { ColumnUses, Table, TableColumn } from '#core/contract/definitions/schema.ts';
+import type { ColumnUses, Table, TableColumn, TableIndex } from '#core/contract/definitions/schema.ts';
+import { readIndex } from '#core/lib/sql/index-text.ts';
 import { parameterTypes, checksOf, choicesOf, choicesOfType } from '../shared/choices.ts';
 import { containsPattern, noTable, pageOf, textOf } from '../shared/rows.ts';
 import type { BoundType, Json, Row } from '#core/lib/sql/result.ts';
-import type { Source, TableFilter } from '#core/engines/shared/source.ts';
+import type { Catalogue, TableFilter } from '#core/engines/shared/source.ts';
 
-/** Our own statements about the schema; each begins with the exact total, so that a page behind the end still tells it. */
-const OWN = `database_name = current_database() AND NOT internal`;
+/** Internal statements about the schema. Each returns the exact total first, so that a page past the end still contains it. */
+const USER_OBJECTS = `database_name = current_database() AND NOT internal`;
 
 const TABLES_SQL = `
 WITH all_tables AS (
-  SELECT schema_name, table_name AS name, 'table' AS kind, comment, estimated_size AS size FROM duckdb_tables() WHERE ${OWN}
-  UNION ALL SELECT schema_name, view_name, 'view', comment, NULL FROM duckdb_views() WHERE ${OWN}
+  SELECT schema_name, table_name AS name, 'table' AS kind, comment, estimated_size AS size FROM duckdb_tables() WHERE ${USER_OBJECTS}
+  UNION ALL SELECT schema_name, view_name, 'view', comment, NULL FROM duckdb_views() WHERE ${USER_OBJECTS}
 ), found AS (
   SELECT * FROM all_tables WHERE ($1::VARCHAR IS NULL OR schema_name = $1::VARCHAR) AND ($2::VARCHAR IS NULL OR name ILIKE $2::VARCHAR ESCAPE '!')
 ), links AS (
@@ -43,10 +44,26 @@ WITH wanted AS (
 SELECT (SELECT count(*) FROM found) AS total, (SELECT list(constraint_text) FROM limits WHERE constraint_type = 'CHECK') AS checks, page.*
 FROM wanted LEFT JOIN page ON true ORDER BY page.column_index`;
 
-/** @param look runs a statement of our own. */
+/** Keys and unique constraints have indexes that `duckdb_indexes` does not list. */
+const INDEXES_SQL = `
+WITH wanted AS (
+  SELECT schema_name, table_name FROM (
+    SELECT DISTINCT schema_name, table_name, schema_name = current_schema() AS first FROM duckdb_columns()
+    WHERE database_name = current_database() AND lower(table_name) = lower($1::VARCHAR) AND ($2::VARCHAR IS NULL OR schema_name = $2::VARCHAR) AND NOT internal
+  ) ORDER BY first DESC, schema_name, table_name LIMIT 1
+), found AS (
+  SELECT constraint_name AS name, true AS is_unique, constraint_type = 'PRIMARY KEY' AS is_key, constraint_column_names AS names, NULL AS sql
+  FROM duckdb_constraints() NATURAL JOIN wanted
+  WHERE database_name = current_database() AND constraint_type IN ('PRIMARY KEY', 'UNIQUE')
+  UNION ALL SELECT index_name, is_unique, is_primary, NULL, sql FROM duckdb_indexes() NATURAL JOIN wanted
+  WHERE database_name = current_database()
+)
+SELECT found.* FROM wanted LEFT JOIN found ON true ORDER BY found.is_key DESC, found.name`;
+
+/** @param look runs an internal statement. */
 export const createCatalogue = (
   look: (text: string, values: readonly Json[], types: readonly BoundType[]) => Promise<Row[]>,
-): Pick<Source, 'tables' | 'columns'> => ({
+): Catalogue => ({
   async tables(filter) {
     const { skip, limit } = filter;
     return pageOf(
@@ -61,6 +78,20 @@ export const createCatalogue = (
     const checks = Array.isArray(rows[0]?.['checks']) ? checksOf(rows[0]['checks'].map(textOf).join(', ')) : [];
     return pageOf(rows, (row) => toTableColumn(row, checks));
   },
+  async indexes({ schema, name }) {
+    const rows = await look(INDEXES_SQL, [name, schema ?? null], ['string', 'string']);
+    if (rows.length === 0) throw noTable();
+    return rows.flatMap((row) => (row['name'] === null ? [] : [toIndex(row)]));
+  },
+});
+
+const toIndex = (row: Row): TableIndex => ({
+  name: textOf(row['name']),
+  columns: Array.isArray(row['names']) ? row['names'].map(textOf) : readIndex(textOf(row['sql'])).columns,
+  unique: row['is_unique'] === true,
+  primary_key: row['is_key'] === true,
+  type: null,
+  condition: null,
 });
 
 const patternOf = ({ search }: TableFilter): string | null => (search === undefined ? null : containsPattern(search));
@@ -86,7 +117,7 @@ const PARAMETERS = parameterTypes({
   string: 'VARCHAR|ENUM|TIME|INTERVAL',
 });
 
-/** Lists are written `INTEGER[]`, what has parts `DECIMAL(10,2)`. */
+/** Lists are written `INTEGER[]`, types with parameters `DECIMAL(10,2)`. */
 function usesOf(type: string): ColumnUses {
   const base = type.endsWith(']') ? '' : type.replace(/\(.*$/s, '');
   const parameter = PARAMETERS.get(base) ?? null;

@@ -3,16 +3,16 @@ import type { DuckdbEngine } from './engine.ts';
 import type { DuckdbAnswer, DuckdbQuestion } from './messages.ts';
 
 /**
- * The program that holds one DuckDB file, or makes one: memory and time of a statement have no bound inside the process that runs
- * it, so the parent limits and kills this one. It answers one question at a time and ends with its parent.
+ * The program that opens or builds one DuckDB file. Memory and time of a statement can only be limited for a whole process, so
+ * the parent limits and kills this one. It answers one question at a time and exits with its parent.
  */
 let engine: DuckdbEngine | undefined;
 
 try {
-  // When memory runs out, Linux shall end this program first.
+  // When memory runs out, Linux should kill this process first.
   writeFileSync('/proc/self/oom_score_adj', '1000');
 } catch {
-  // Other systems have no such file.
+  // Only Linux has this file.
 }
 
 const send = (answer: DuckdbAnswer): void => void process.send?.(answer);

@@ -7,10 +7,9 @@ import { resolveDuckdb } from './path.ts';
 
 export const DUCKDB: EngineDescriptor = {
   name: 'duckdb',
-  labels: [
+  kinds: [
     {
       db_type: 'duckdb',
-      label: 'Folder of files, DuckDB',
       default_port: null,
       note: 'A folder of CSV, Parquet, JSON and SQLite files, or a .duckdb file, inside the folder of SVC_SQLITE_DIR. Read only.',
       telemetry: 'duckdb',

@@ -5,7 +5,7 @@ import { cast, doubled, type PageRules } from '#core/lib/sql/page-keys.ts';
 const EXACT =
   /^(?:U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|DECIMAL\(\d+,\d+\)|DATE|TIME|TIMESTAMP(?:_S|_MS|_NS)?|TIMESTAMP WITH TIME ZONE|UUID|BOOLEAN)$/;
 
-export const DUCKDB_PAGES: PageRules = {
+const DUCKDB_PAGES: PageRules = {
   quote: doubled('"'),
   same: 'IS NOT DISTINCT FROM',
   nulls_last: true,

@@ -18,19 +18,19 @@ import { bindValue, encoderOf, kindOf, typeName } from './values.ts';
 
 const UNKNOWN_COLUMNS =
   'DuckDB cannot tell the columns of this statement as long as a parameter has no type. Write a cast of it, such as CAST(:name AS INTEGER).';
-/** Texts that were found to be allowed, in one process. */
+/** Maximum of cached texts that passed the check. */
 const CHECKED_TEXTS = 500;
-/** Types that are bound as one of DuckDB's own. */
+/** Types that are bound as a numeric type of DuckDB. */
 const NUMBERS: ReadonlySet<BoundType> = new Set<BoundType>(['integer', 'number', 'boolean']);
-/** Milliseconds that opening waits for a program which writes the file. */
-const LOCK_WAIT = 2_000;
+/** Milliseconds to wait for a program that writes the file. */
+const LOCK_WAIT_MS = 2_000;
 
-/** Everything that a statement cannot be trusted with is off before the first one runs, and stays so. */
+/** Disables everything that statements must not use, before the first one runs; the configuration is locked. */
 const LOCKED: Record<string, string> = {
   access_mode: 'READ_ONLY',
   threads: '2',
   memory_limit: '256MB',
-  // In this order: behind `enable_external_access` it is refused.
+  // The order matters: after `enable_external_access` this setting is refused.
   temp_directory: '',
   max_temp_directory_size: '0B',
   autoinstall_known_extensions: 'false',
@@ -47,14 +47,14 @@ export interface DuckdbEngine {
   readonly version: string;
   run(request: DuckdbRun): Promise<DuckdbRows>;
   describe(statements: readonly DuckdbText[]): Promise<(DuckdbDescribed | { readonly fault: DuckdbFault })[]>;
-  /** Ends what runs as soon as the engine listens. */
+  /** Interrupts the running statement as soon as the engine reacts. */
   stop(): void;
   close(): void;
 }
 
-/** Opens one database file so that nothing can be changed; every request has a connection of its own. */
+/** Opens one database file read-only. Every request has a separate connection. */
 export async function openDuckdbEngine(path: string): Promise<DuckdbEngine> {
-  // The library writes them in the zone of the machine.
+  // By default the library writes them in the time zone of the machine.
   DuckDBTimestampTZValue.timezoneOffsetInMinutes = 0;
   const instance = await openLocked(path);
   const checker = await instance.connect();
@@ -73,7 +73,7 @@ export async function openDuckdbEngine(path: string): Promise<DuckdbEngine> {
     }
   }
 
-  /** The engine's own parser says what a text names; it runs nothing of it. */
+  /** Reads the names in a text with DuckDB's parser, without running it. */
   async function check(text: string): Promise<void> {
     if (checked.has(text)) return;
     const reader = await checker.runAndReadAll('SELECT json_serialize_sql($1::VARCHAR)', [text]);
@@ -103,7 +103,7 @@ export async function openDuckdbEngine(path: string): Promise<DuckdbEngine> {
     });
   }
 
-  /** What is calculated from a number has the type of the value that is bound, not the one that DuckDB inferred for its placeholder. */
+  /** A computed column has the type of the bound number, not the type that DuckDB inferred for the placeholder. */
   async function boundColumns(connection: DuckDBConnection, text: string, types: readonly BoundType[]): Promise<Column[] | null> {
     const numbers = types.map((type) => (NUMBERS.has(type) ? type : null));
     if (numbers.every((type) => type === null)) return null;
@@ -124,7 +124,7 @@ export async function openDuckdbEngine(path: string): Promise<DuckdbEngine> {
   }
 
   async function describeOne(connection: DuckDBConnection, statement: DuckdbText): Promise<DuckdbDescribed> {
-    const { prepared, text, reads } = await inferTypes((asked) => prepare(connection, asked), statement);
+    const { prepared, text, reads } = await inferTypes((typed) => prepare(connection, typed), statement);
     const columns = hasColumns(prepared) ? columnsOf(prepared) : await sampledColumns(connection, statement, reads);
     if (columns === null) throw new RefusedStatement(UNKNOWN_COLUMNS);
     return { columns: (await boundColumns(connection, text, statement.types)) ?? columns, reads };
@@ -159,7 +159,7 @@ export function faultOf(error: unknown): DuckdbFault {
 }
 
 async function openLocked(path: string): Promise<DuckDBInstance> {
-  const until = performance.now() + LOCK_WAIT;
+  const until = performance.now() + LOCK_WAIT_MS;
   for (;;) {
     try {
       const instance = await DuckDBInstance.create(path, LOCKED);

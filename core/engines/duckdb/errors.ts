@@ -5,7 +5,7 @@ import type { DuckdbFault } from './requests.ts';
 interface Complaint {
   readonly kind: string;
   readonly message: string;
-  /** In bytes of UTF-8. */
+  /** Offset in bytes of UTF-8. */
   readonly position: number | null;
 }
 
@@ -18,26 +18,26 @@ export const NOT_INSTALLED =
 export const NOT_BUILT_IN =
   'This executable is built without DuckDB. Run Sluice from the npm package to use DuckDB files and folders of files.';
 
-/** Their sentences quote a value or the statement, which may say anything. */
+/** Errors whose message quotes a value or the statement, which can contain any words. */
 const QUOTING: ReadonlySet<string> = new Set(['Conversion', 'Invalid Input', 'Out of Range', 'Parser', 'Binder', 'Catalog']);
 
-/** @param text what was sent, to find the place in it. */
+/** @param text the sent text, used to find the position in it. */
 export function toDuckdbError({ message, refused, writes }: DuckdbFault, text?: string): AppError {
   if (refused !== null) return new AppError(writes ? 'not_read_only' : 'sql_error', refused);
   const found = complaintOf(message);
   const cause = { message };
-  const own = QUOTING.has(found.kind) ? '' : found.message;
-  if (found.kind === 'Out of Memory' || /out of memory|failed to allocate|bad_alloc|could not allocate/i.test(own)) {
+  const message_text = QUOTING.has(found.kind) ? '' : found.message;
+  if (found.kind === 'Out of Memory' || /out of memory|failed to allocate|bad_alloc|could not allocate/i.test(message_text)) {
     return new AppError('sql_error', OUT_OF_MEMORY, { cause });
   }
-  if (/could not set lock|conflicting lock/i.test(own)) {
+  if (/could not set lock|conflicting lock/i.test(message_text)) {
     return new AppError('unavailable', 'Another program has this DuckDB file open for writing; try again when it is done.', {
       cause,
       retry_after: 2,
     });
   }
   if (found.kind === 'Permission') return new AppError('sql_error', FILES, { cause });
-  if (found.kind === 'FATAL' || found.kind === 'INTERNAL' || /database has been invalidated/i.test(own)) {
+  if (found.kind === 'FATAL' || found.kind === 'INTERNAL' || /database has been invalidated/i.test(message_text)) {
     return new AppError('database_unreachable', 'DuckDB failed and was started again; try again.', { cause, reason: 'failed' });
   }
   const position = found.position === null || text === undefined ? undefined : characterOf(text, found.position);
@@ -48,7 +48,7 @@ export function toDuckdbError({ message, refused, writes }: DuckdbFault, text?: 
   });
 }
 
-/** Why a file cannot be opened; DuckDB's own words hold the path and the process of others. */
+/** Why a file cannot be opened. DuckDB's message is not used, because it contains the path and other processes. */
 export function toOpeningError({ message, refused }: DuckdbFault): AppError {
   const cause = { message, refused };
   const found = complaintOf(message);
@@ -65,7 +65,7 @@ export function toOpeningError({ message, refused }: DuckdbFault): AppError {
 }
 
 function complaintOf(message: string): Complaint {
-  // Errors of the parser have a prefix before their JSON.
+  // Parser errors have a prefix before their JSON.
   const start = message.indexOf('{"');
   try {
     const { exception_type, exception_message, position } = JSON.parse(message.slice(Math.max(start, 0))) as Record<
@@ -82,10 +82,10 @@ function complaintOf(message: string): Complaint {
   }
 }
 
-/** One line: DuckDB puts hints below its sentence. */
+/** One line, because DuckDB puts hints below its sentence. */
 const plain = (message: string): string => onOneLine(message) || 'DuckDB refused the statement';
 
-/** A place in bytes of UTF-8 as one in characters. */
+/** Converts an offset in bytes of UTF-8 to one in characters. */
 function characterOf(text: string, bytes: number): number {
   return new TextDecoder().decode(new TextEncoder().encode(text).subarray(0, bytes)).length;
 }

@@ -18,25 +18,25 @@ export const DUCKDB_PLANS: PlanReader = {
   },
 };
 
-/** Joins that compare all rows with all others. */
+/** Joins that compare every row with every other one. */
 const LOOPS = /^(?:NESTED_LOOP_JOIN|BLOCKWISE_NL_JOIN|CROSS_PRODUCT)/;
 
 function toNode(value: Json): PlanNode {
   const step = asObject(value) ?? {};
   const operation = (asText(step['name']) ?? 'step').trim();
   const extra = asObject(step['extra_info']) ?? {};
-  const said = Object.entries(extra).flatMap(([name, one]) => {
+  const details = Object.entries(extra).flatMap(([name, one]) => {
     const text = Array.isArray(one) ? one.join(', ') : asText(one);
     return text === undefined || name === 'Estimated Cardinality' ? [] : [`${name}: ${text}`];
   });
-  // Qualified by catalog and schema in newer versions.
+  // Newer versions qualify the name with catalog and schema.
   const table = asText(extra['Table'])?.split('.').at(-1);
   const children = asList(step['children']).map(toNode);
   return {
     operation,
     table,
     rows: asNumber(extra['Estimated Cardinality']),
-    detail: said.join('; ') || undefined,
+    detail: details.join('; ') || undefined,
     scan: table === undefined ? undefined : /Index/i.test(asText(extra['Type']) ?? '') ? 'index' : 'full',
     sorts: /ORDER|TOP_N/.test(operation),
     children: LOOPS.test(operation)

@@ -14,8 +14,11 @@ const MOMENTS = [
   DuckDBTypeId.TIMESTAMP_TZ,
 ] as const;
 
-/** Inferred types that hold every value of a declared one, so that the comparison is that of the column. A string is read as any type. */
-const HELD: Readonly<Record<string, ReadonlySet<DuckDBTypeId>>> = {
+/**
+ * Inferred types that hold every value of a declared type, so that the comparison uses the column's type. A string is read as any
+ * type.
+ */
+const LOSSLESS: Readonly<Record<string, ReadonlySet<DuckDBTypeId>>> = {
   integer: new Set([BIGINT, HUGEINT]),
   number: new Set([FLOAT, DOUBLE]),
   boolean: new Set([BOOLEAN]),
@@ -29,10 +32,10 @@ const HELD: Readonly<Record<string, ReadonlySet<DuckDBTypeId>>> = {
 const isHeld = (type: BoundType, inferred: DuckDBTypeId): boolean => {
   if (inferred === INVALID) return false;
   if (typeof type === 'object') return inferred === LIST || inferred === ARRAY;
-  return HELD[type]?.has(inferred) ?? true;
+  return LOSSLESS[type]?.has(inferred) ?? true;
 };
 
-/** Types that a value may be told to be, the best first: some functions take no integer of 64 bits. */
+/** Types to cast a placeholder to, in order of preference: some functions do not accept 64-bit integers. */
 const choicesOf = (type: BoundType): readonly string[] => (type === 'integer' ? ['BIGINT', 'INTEGER'] : [nameOf(type)]);
 
 export interface Inferred {
@@ -45,8 +48,9 @@ export interface Inferred {
 type Prepare = (text: string) => Promise<DuckDBPreparedStatement>;
 
 /**
- * Finds which uses of parameters DuckDB infers a fitting type for, and what the others have to be told. Uses of one name are told apart;
- * where that is refused, as in an expression of GROUP BY, they are one. Rejects with what DuckDB says of the plain text.
+ * Finds the placeholders for which DuckDB infers a fitting type, and adds casts to the others. Each use of a parameter is a
+ * separate placeholder; where that is refused, as in an expression of GROUP BY, they share one. Rejects with DuckDB's error for
+ * the plain text.
  */
 export async function inferTypes(prepare: Prepare, { text, types, names = [], declared = [] }: DuckdbText): Promise<Inferred> {
   const found = await infer(prepare, text, types, declared);
@@ -60,7 +64,7 @@ export async function inferTypes(prepare: Prepare, { text, types, names = [], de
   return { ...shared, reads: firsts.map((first) => shared.reads[first] ?? {}) };
 }
 
-/** DuckDB does not know them as long as it does not know a type. */
+/** DuckDB does not report columns as long as a type is unknown. */
 export function hasColumns(prepared: DuckDBPreparedStatement): boolean {
   try {
     for (let n = 0; n < prepared.columnCount; n++) prepared.columnType(n);
@@ -70,7 +74,7 @@ export function hasColumns(prepared: DuckDBPreparedStatement): boolean {
   }
 }
 
-/** @param firsts the placeholder that stands for each; absent: itself. */
+/** @param firsts the placeholder that replaces each one. Absent: none is replaced. */
 async function infer(
   prepare: Prepare,
   text: string,
@@ -81,16 +85,16 @@ async function infer(
   const casts = types.map((_, n) => declared[n] ?? null);
   const attempt = (): Promise<DuckDBPreparedStatement | Error> => prepare(castText(text, casts)).catch(asError);
   const uses = types.flatMap((type, n) => (firsts[n] === n && casts[n] === null ? [{ type, n }] : []));
-  /** With the first choice that is read. What the place takes in none of its types would fail in every call. */
-  const tell = async ({ type, n }: (typeof uses)[number]): Promise<DuckDBPreparedStatement | Error> => {
-    let told = new Error('There is no type to tell.');
+  /** Adds the first cast that can be prepared. If none can, every call would fail. */
+  const addCast = async ({ type, n }: (typeof uses)[number]): Promise<DuckDBPreparedStatement | Error> => {
+    let last_fault = new Error('There is no type to tell.');
     for (const choice of choicesOf(type)) {
       casts[n] = choice;
       const prepared = await attempt();
       if (!(prepared instanceof Error)) return prepared;
-      told = prepared;
+      last_fault = prepared;
     }
-    return told;
+    return last_fault;
   };
   let prepared = await attempt();
   if (prepared instanceof Error) {
@@ -102,7 +106,7 @@ async function infer(
       if (!(prepared instanceof Error)) break;
     }
     if (prepared instanceof Error) return fault;
-    // What is not needed is not told.
+    // Removes casts that are not needed.
     for (const { type, n } of uses) {
       const before = casts[n] ?? null;
       casts[n] = null;
@@ -115,7 +119,7 @@ async function infer(
     const first = prepared;
     for (const use of uses) {
       if (isHeld(use.type, typeIdOf(first, use.n))) continue;
-      prepared = await tell(use);
+      prepared = await addCast(use);
       if (prepared instanceof Error) return prepared;
     }
   }
@@ -124,11 +128,11 @@ async function infer(
   return { prepared, text: castText(text, casts), reads: casts.map((as, n) => readOf(as, n, inferred)) };
 }
 
-/** Uses that DuckDB infers different types for stay apart. */
+/** Uses with different inferred types are not merged. */
 const readOf = (as: string | null, n: number, prepared: DuckDBPreparedStatement): ParameterType =>
   as === null ? { apart: typeIdOf(prepared, n) } : { as };
 
-/** Placeholders that others stand for are not in the text. */
+/** Replaced placeholders do not occur in the text. */
 function typeIdOf(prepared: DuckDBPreparedStatement, n: number): DuckDBTypeId {
   try {
     return prepared.parameterTypeId(n + 1);

@@ -1,7 +1,7 @@
 import type { BuildStep, BuiltTable } from './files/plan.ts';
 import type { DuckdbDescribed, DuckdbFault, DuckdbRows, DuckdbRun, DuckdbText } from './requests.ts';
 
-/** What the parent asks; one question at a time, so an answer needs no number. `stop` has no answer of its own. */
+/** Requests of the parent. There is one at a time, so an answer needs no number. `stop` has no answer. */
 export type DuckdbQuestion =
   | { readonly ask: 'open'; readonly path: string }
   | ({ readonly ask: 'run' } & DuckdbRun)
@@ -13,7 +13,7 @@ export type DuckdbAnswer =
   | { readonly answer: 'opened'; readonly version: string }
   | { readonly answer: 'rows'; readonly result: DuckdbRows }
   | { readonly answer: 'described'; readonly statements: readonly (DuckdbDescribed | { readonly fault: DuckdbFault })[] }
-  /** Sent before each file, so that the parent knows which one ended the program. */
+  /** Sent before each file, so that the parent knows at which file the process ended. */
   | { readonly answer: 'reading'; readonly step: number }
   | { readonly answer: 'built'; readonly tables: readonly BuiltTable[] }
   /** The optional package is not installed. */

@@ -1,6 +1,6 @@
 import { denials, words } from '#core/lib/sql/rules.ts';
 
-/** Functions that no statement may call, and what each does. */
+/** Functions that no statement may call, and their effects. */
 export const REFUSED_FUNCTIONS = denials({
   'changes the session or the whole database process': `enable_logging disable_logging enable_profiling disable_profiling
     enable_peg_parser disable_peg_parser check_peg_parser truncate_duckdb_logs write_log checkpoint force_checkpoint setseed nextval
@@ -20,21 +20,21 @@ export const REFUSED_FUNCTIONS = denials({
 
 const REFUSED_PREFIX = /^(?:read_|parquet_|pragma_(?!table_info$)|enable_|disable_|__internal|arrow_)|_scan$/;
 
-/** What a function does that no statement may call; null: it may be called. */
+/** The effect of a forbidden function. Null when the function is allowed. */
 export const refusedFunction = (name: string): string | null =>
   REFUSED_FUNCTIONS.get(name) ?? (REFUSED_PREFIX.test(name) ? 'is not part of what a tool may use' : null);
 
-/** The functions that stand where a table stands; every other one is refused there. */
+/** The allowed table functions; all others are refused. */
 export const TABLE_FUNCTIONS = words(`range generate_series unnest repeat repeat_row json_each json_tree summary
   regexp_split_to_table generate_subscripts pragma_table_info pragma_show pg_timezone_names icu_calendar_names histogram
   histogram_values duckdb_tables duckdb_views duckdb_columns duckdb_constraints duckdb_indexes duckdb_schemas duckdb_types
   duckdb_keywords duckdb_functions duckdb_sequences`);
 
-/** Views of the system that show more than tables and columns. */
+/** System views that reveal more than tables and columns. */
 export const REFUSED_TABLES = denials({
   'reveals where the file is': 'pragma_database_list duckdb_databases',
   'shows settings, secrets or other calls': 'duckdb_logs duckdb_settings duckdb_secrets pg_settings pg_prepared_statements',
 });
 
-/** The engine takes such a name for a file when there is no table of it. */
+/** DuckDB reads such a name as a file when there is no table with it. */
 export const FILE_NAME = /[/\\*?]|:\/\/|\.(?:csv|tsv|txt|parquet|json|jsonl|ndjson|gz|zst|db|duckdb|sqlite|wal|xlsx|avro)$/i;

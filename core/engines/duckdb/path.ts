@@ -4,13 +4,13 @@ import { resolveFile } from '#core/engines/shared/files/file-location.ts';
 import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
 import type { DialPolicy } from '#core/engines/shared/source.ts';
 
-/** What a connection's `database` names, with links followed. */
+/** The file or folder that a connection's `database` names, with links resolved. */
 export interface DuckdbTarget {
   readonly kind: 'file' | 'folder';
   readonly path: string;
 }
 
-/** An existing `.duckdb` file or a folder. Throws as `resolveFile` does. */
+/** Finds an existing `.duckdb` file or folder. Throws as `resolveFile` does. */
 export function resolveDuckdb(database: string, policy: DialPolicy): DuckdbTarget {
   const { path, found } = resolveFile(database, policy, 'folder or .duckdb file');
   if (found.isDirectory() && !isDuckdbFile(path)) return { kind: 'folder', path };
@@ -18,18 +18,18 @@ export function resolveDuckdb(database: string, policy: DialPolicy): DuckdbTarge
   throw invalidField('database', 'The database must be a folder of files, or a file that ends in .duckdb.');
 }
 
-/** A folder cannot be called like a file. */
+/** Only the name counts: the name of a folder cannot have this suffix. */
 export const isDuckdbFile = (database: string): boolean => /\.(?:duckdb|ddb)$/i.test(database);
 
-/** The file that sessions open now. */
+/** The file that sessions currently open. */
 export interface ServedFile {
-  /** Called before a statement runs: what changed is looked at, and waited for if that takes no longer than a moment. */
+  /** Called before a statement runs: reads changed files, and waits for that a few seconds at most. */
   refresh(signal: AbortSignal): Promise<void>;
-  /** Waits while it is made for the first time. */
+  /** Waits while the file is being built for the first time. */
   current(signal: AbortSignal): Promise<{ readonly path: string; readonly isCurrent: () => boolean }>;
-  /** False: it is being made for the first time. */
-  isMade(): boolean;
-  /** Sluice itself has changed a file: the next look comes at once. */
+  /** False: it is being built for the first time. */
+  isBuilt(): boolean;
+  /** Called when Sluice has changed a file: the next call scans the folder. */
   filesChanged(): void;
   close(): Promise<void>;
 }
@@ -42,14 +42,14 @@ export function serveFile(settings: ConnectionSettings, policy: DialPolicy): Ser
       const mark = fileMark(path);
       return { path, isCurrent: () => fileMark(path) === mark };
     },
-    isMade: () => true,
-    // Each session looks at the file itself.
+    isBuilt: () => true,
+    // Each session checks the file itself.
     filesChanged: () => undefined,
     close: async () => undefined,
   };
 }
 
-/** Another text after any change of the file: a program that rebuilds it may rename a new one into its place. */
+/** A text that changes with the file. A program that rebuilds the file may replace it with a rename. */
 function fileMark(path: string): string {
   return [path, `${path}.wal`]
     .map((each) => {

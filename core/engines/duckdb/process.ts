@@ -8,11 +8,11 @@ import { NOT_BUILT_IN, NOT_INSTALLED, OUT_OF_MEMORY, toDuckdbError, toOpeningErr
 import type { DuckdbAnswer, DuckdbQuestion } from './messages.ts';
 import type { DuckdbRows, DuckdbRun, DuckdbText } from './requests.ts';
 
-/** KiB of private memory of a process that runs statements: `memory_limit` does not count the constants that they build. */
-const SERVING_MEMORY = 600_000;
-/** Milliseconds that DuckDB gets to hear that it shall stop; while it makes constants it hears nothing. */
-const STOP_WAIT = 250;
-/** How a program ends that runs out of memory in the middle of a step. */
+/** KiB of private memory for a process that runs statements. `memory_limit` does not include constants that statements build. */
+const SERVING_MEMORY_KIB = 600_000;
+/** Milliseconds that DuckDB gets to react to a stop. While it evaluates constants it does not react. */
+const STOP_WAIT_MS = 250;
+/** Signals that end a process which runs out of memory. */
 const BROKEN: ReadonlySet<string> = new Set(['SIGABRT', 'SIGSEGV', 'SIGTRAP', 'SIGILL', 'SIGBUS', 'SIGXFSZ']);
 
 const ON_DENO = 'DuckDB connections need a host that runs on Bun; this one runs on Deno.';
@@ -23,17 +23,17 @@ export interface DuckdbSession extends PooledSession {
   describe(statements: readonly DuckdbText[], signal: AbortSignal): Promise<(Description | AppError)[]>;
 }
 
-/** A child program with a bound of its own on memory. @param limits what `ulimit` sets there, on Linux. */
+/** Starts a child process with a memory limit. @param limits arguments of `ulimit`, on Linux. */
 export function startDuckdbChild(limits: string): Child<DuckdbQuestion, DuckdbAnswer> {
   if ('deno' in process.versions) throw new AppError('database_unreachable', ON_DENO, { reason: 'failed' });
-  return startChild('duckdb-child', { limits, stop: { question: { ask: 'stop' }, wait_ms: STOP_WAIT }, toError: ended });
+  return startChild('duckdb-child', { limits, stop: { question: { ask: 'stop' }, wait_ms: STOP_WAIT_MS }, toError: ended });
 }
 
 /**
- * Starts a child program that holds one file. @param isCurrent false: the file was replaced, and the session serves no other call.
+ * Starts a child process that opens one file. @param isCurrent false: the file was replaced, so the session is not used again.
  */
 export async function openDuckdbSession(path: string, isCurrent: () => boolean, signal: AbortSignal): Promise<DuckdbSession> {
-  const child = startDuckdbChild(`ulimit -d ${SERVING_MEMORY}`);
+  const child = startDuckdbChild(`ulimit -d ${SERVING_MEMORY_KIB}`);
   let sound = true;
 
   async function ask(question: DuckdbQuestion, stop: AbortSignal, text?: string): Promise<DuckdbAnswer> {
@@ -42,7 +42,7 @@ export async function openDuckdbSession(path: string, isCurrent: () => boolean, 
     if (answer.answer !== 'fault') return answer;
     if (question.ask === 'open') throw toOpeningError(answer.fault);
     const error = toDuckdbError(answer.fault, text);
-    // What is left of its memory is not known.
+    // The state of its memory is unknown.
     if (error.code === 'database_unreachable' || error.detail === OUT_OF_MEMORY) sound = false;
     throw error;
   }
@@ -79,7 +79,7 @@ export async function openDuckdbSession(path: string, isCurrent: () => boolean, 
   };
 }
 
-/** Whether the optional package is there; the single executable has none. */
+/** Whether the optional package is installed. The single executable does not include it. */
 export function isDuckdbInstalled(): boolean {
   try {
     return !is_compiled && import.meta.resolve('@duckdb/node-api') !== '';

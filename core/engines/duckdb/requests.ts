@@ -4,17 +4,17 @@ import type { BoundType, Column, Json } from '#core/lib/sql/result.ts';
 export interface DuckdbText {
   readonly text: string;
   readonly types: readonly BoundType[];
-  /** The types that some are told already; absent: none is. */
+  /** Types that are already declared. Absent: none. */
   readonly declared?: readonly (string | null)[];
-  /** The parameter of each placeholder; absent: each has one of its own. */
+  /** The parameter of each placeholder. Absent: each has a separate parameter. */
   readonly names?: readonly string[];
 }
 
 export interface DuckdbRun extends DuckdbText {
   readonly values: readonly Json[];
-  /** `trusted` is for our own catalogue statements. */
+  /** `trusted` is for internal statements about the catalogue. */
   readonly policy: 'read' | 'trusted';
-  /** What explains the statement in the place of running it. */
+  /** Explains the statement instead of running it. */
   readonly prefix?: string | undefined;
   readonly max_rows: number;
   readonly max_bytes: number;
@@ -22,22 +22,22 @@ export interface DuckdbRun extends DuckdbText {
 
 export interface DuckdbRows {
   readonly columns: readonly Column[];
-  /** JSON text of the list of row objects: one string crosses to the parent faster than its parts. */
+  /** JSON text of the list of row objects: one string is faster to send than its parts. */
   readonly rows: string;
   readonly truncated: boolean;
 }
 
 export interface DuckdbFault {
-  /** What DuckDB says, with its kind and place in JSON. */
+  /** DuckDB's message; its kind and position are in JSON. */
   readonly message: string;
-  /** Why the statement is not allowed, as a sentence; null: DuckDB refused it. */
+  /** Why the statement is not allowed, as a sentence. Null: DuckDB refused it. */
   readonly refused: string | null;
-  /** It would change something. */
+  /** True when the statement would change something. */
   readonly writes: boolean;
 }
 
 export interface DuckdbDescribed {
   readonly columns: readonly Column[];
-  /** How it reads each placeholder. */
+  /** How DuckDB reads each placeholder. */
   readonly reads: readonly ParameterType[];
 }

@@ -1,6 +1,6 @@
 import type { Lexeme } from '#core/lib/sql/tokenize.ts';
 import { denials, type TokenRules, words } from '#core/lib/sql/rules.ts';
-import { tablePlaces } from '#core/lib/sql/table-positions.ts';
+import { tablePositions } from '#core/lib/sql/table-positions.ts';
 import { FILE_NAME, REFUSED_FUNCTIONS, REFUSED_TABLES, refusedFunction } from './names.ts';
 
 const WRITES = 'DuckDB connections are read-only; remove this statement, or write to the data with the program that makes it.';
@@ -11,7 +11,7 @@ const OTHER = 'A tool on DuckDB holds one SELECT, WITH, VALUES, FROM, DESCRIBE o
 
 const each = (list: string, sentence: string) => [...words(list)].map((word) => [word, sentence] as const);
 
-/** What a statement claims. The session holds it to that: it looks at the tree of DuckDB's own parser (`tree.ts`). */
+/** Classifies a statement. The session enforces the result with the syntax tree of DuckDB's parser (`tree.ts`). */
 export const DUCKDB_RULES: TokenRules = {
   reads: words('select with values from table describe desc summarize show pivot unpivot'),
   forbidden: new Map([
@@ -58,9 +58,9 @@ export const DUCKDB_RULES: TokenRules = {
     unbounded union unique using values varchar when where window with within`),
 };
 
-/** DuckDB takes the name of a file for a table; functions that read files may have any name that an extension gives them. */
+/** DuckDB reads a file name as a table, and extensions may add functions with any name that read files. */
 function fileInFrom(tokens: readonly Lexeme[]): string | null {
-  for (const at of tablePlaces(tokens)) {
+  for (const at of tablePositions(tokens)) {
     const { kind, text, name } = tokens[at]!;
     const file = kind === 'string' ? text.slice(1, -1) : kind === 'identifier' ? name : '';
     if (FILE_NAME.test(file)) return `A tool can only read the tables of its database, not files such as ${file}.`;

@@ -7,7 +7,7 @@ const DOLLAR_QUOTE = /\$(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$/y;
 const OPERATOR = /(?:(?!--|\/\*)[-+*/<>=~!@#%^&|`])+/y;
 const UNICODE_PREFIX = /[uU](?=&['"])/y;
 
-/** What PostgreSQL reads, with `?`, `?1` and `$name` as placeholders, and without `U&'…'`. */
+/** PostgreSQL's tokens, plus `?`, `?1` and `$name` as placeholders, and without `U&'…'`. */
 export function scanDuckdb(sql: string, at: number, before: Token | undefined, open: string | undefined): Token {
   const char = sql[at] ?? '';
   if (char === '?') return token('placeholder', at, match(NUMBERED, sql, at));

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { AppError } from '#core/errors.ts';
 import { retryLostChild } from '../shared/files/child.ts';
 import { withDeadline } from '../shared/deadline.ts';
-import { OWN_LIMITS, textOf } from '../shared/rows.ts';
+import { CATALOGUE_LIMITS, textOf } from '../shared/rows.ts';
 import { createSessionPool } from '../shared/session-pool.ts';
 import type { BoundStatement, BoundType, Json, QueryResult, Row } from '#core/lib/sql/result.ts';
 import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
@@ -15,23 +15,23 @@ import { type DuckdbSession, openDuckdbSession } from './process.ts';
 import type { DuckdbText } from './requests.ts';
 import { declaredText } from './typed.ts';
 
-/** Programs of one connection: each takes some 40 MB for itself while it is idle. */
-const MOST_SESSIONS = 4;
-/** A program that writes a `.duckdb` file has to wait until nobody reads it; nobody else opens the cache of a folder. */
+/** Maximum child processes per connection; each takes about 40 MB while idle. */
+const MAX_SESSIONS = 4;
+/** A program can only write a `.duckdb` file while no session has it open. Only Sluice opens the cache of a folder. */
 const IDLE_MS = { file: 5_000, folder: 30_000 };
-/** Milliseconds for our own questions: describe, tables, columns, test. */
-const { timeout_ms: OWN_TIMEOUT, ...OWN } = OWN_LIMITS;
+/** Milliseconds for internal statements: describe, tables, columns, test. */
+const { timeout_ms: INTERNAL_TIMEOUT_MS, ...INTERNAL } = CATALOGUE_LIMITS;
 const WRITES = 'DuckDB connections are read-only; a tool that writes cannot use one.';
 
 const SCHEMA_SQL = `SELECT list((schema_name, table_name, column_name, data_type) ORDER BY schema_name, table_name, column_index)::VARCHAR AS schema
   FROM duckdb_columns() WHERE database_name = current_database() AND NOT internal`;
 
-/** A `.duckdb` file, or a folder of files as the tables of one; held by killable child programs that cannot write. */
+/** A `.duckdb` file, or a folder whose files are its tables. Child processes open it; they cannot write and can be killed. */
 export function openDuckdb(settings: ConnectionSettings, policy: DialPolicy): Source {
   const is_file = isDuckdbFile(settings.database);
   const served: ServedFile = is_file ? serveFile(settings, policy) : openFolder(settings, policy);
   const pool = createSessionPool<'read', DuckdbSession>({
-    limit: Math.min(settings.pool_size, MOST_SESSIONS),
+    limit: Math.min(settings.pool_size, MAX_SESSIONS),
     idle_ms: is_file ? IDLE_MS.file : IDLE_MS.folder,
     async open(_kind, signal) {
       const { path, isCurrent } = await served.current(signal);
@@ -60,23 +60,25 @@ export function openDuckdb(settings: ConnectionSettings, policy: DialPolicy): So
         return retryLostChild(() => pool.use('read', signal, (session) => work(session, signal)));
       });
     } catch (error) {
-      if (!(error instanceof AppError) || error.code !== 'timeout' || served.isMade()) throw error;
+      if (!(error instanceof AppError) || error.code !== 'timeout' || served.isBuilt()) throw error;
       return refuseUnread();
     }
   }
 
-  const own = <Result>(
+  const runInternal = <Result>(
     work: (session: DuckdbSession, signal: AbortSignal) => Promise<Result>,
     signal?: StopSignal,
-  ): Promise<Result> => using({ timeout_ms: OWN_TIMEOUT, signal }, work);
+  ): Promise<Result> => using({ timeout_ms: INTERNAL_TIMEOUT_MS, signal }, work);
 
   async function look(text: string, values: readonly Json[], types: readonly BoundType[]): Promise<Row[]> {
-    const found = await own((session, signal) => session.run({ text, values, types, policy: 'trusted', ...OWN }, signal));
+    const found = await runInternal((session, signal) =>
+      session.run({ text, values, types, policy: 'trusted', ...INTERNAL }, signal),
+    );
     return JSON.parse(found.rows) as Row[];
   }
 
   const describeAll = (statements: readonly DuckdbText[], caller?: StopSignal): Promise<(Description | AppError)[]> =>
-    own((session, signal) => session.describe(statements, signal), caller);
+    runInternal((session, signal) => session.describe(statements, signal), caller);
 
   return {
     query: (statement, options) => query(statement, options),
@@ -94,13 +96,13 @@ export function openDuckdb(settings: ConnectionSettings, policy: DialPolicy): So
     },
     ...createCatalogue(look),
     async test() {
-      const version = await own(async (session) => session.version);
+      const version = await runInternal(async (session) => session.version);
       return { server_version: `DuckDB ${version.replace(/^v/, '')}`, warnings: [], superuser: false };
     },
     filesChanged: () => served.filesChanged(),
     sessions: () => pool.sessions(),
     async close() {
-      await Promise.all([pool.close(), served.isMade() ? undefined : served.close()]);
+      await Promise.all([pool.close(), served.isBuilt() ? undefined : served.close()]);
       await served.close();
     },
   };

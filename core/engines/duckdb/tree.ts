@@ -1,6 +1,6 @@
 import { FILE_NAME, REFUSED_TABLES, refusedFunction, TABLE_FUNCTIONS } from './names.ts';
 
-/** Why a statement is not allowed. */
+/** The error for a statement that is not allowed. The message says why. */
 export class RefusedStatement extends Error {
   override readonly name = 'RefusedStatement';
   readonly writes: boolean;
@@ -17,15 +17,13 @@ export const READS_ONLY =
 type Node = Readonly<Record<string, unknown>>;
 
 /**
- * Looks at the tree that DuckDB's own parser makes of a statement (`json_serialize_sql`), every node of it. Names alone decide, so
- * it does not matter where one stands or how it is quoted. Throws RefusedStatement.
- *
- * @param own names of macros in the database that were found to do nothing else either.
+ * Checks every node of a statement's syntax tree, which DuckDB's parser returns (`json_serialize_sql`). Only names matter, so
+ * position and quoting make no difference. Throws RefusedStatement.
  */
-export function checkTree(json: string, own: ReadonlySet<string> = new Set()): void {
+export function checkTree(json: string): void {
   const tree = JSON.parse(json) as Node;
   if (tree['error'] === true) {
-    // A text that cannot be parsed is left to `prepare`, which says where it is wrong.
+    // `prepare` reports where a text cannot be parsed.
     if (tree['error_type'] === 'parser' || tree['error_type'] === 'syntax') return;
     throw new RefusedStatement(READS_ONLY, true);
   }
@@ -33,11 +31,11 @@ export function checkTree(json: string, own: ReadonlySet<string> = new Set()): v
   if (!Array.isArray(statements) || statements.length !== 1) {
     throw new RefusedStatement('Only one statement can be run at a time; remove what follows the first one.');
   }
-  visit(statements[0], own);
+  visit(statements[0]);
 }
 
-function visit(value: unknown, own: ReadonlySet<string>): void {
-  // Not recursive: an expression may be nested deeper than our stack.
+function visit(value: unknown): void {
+  // Iterative, because an expression can be nested deeper than the JavaScript stack.
   const open: unknown[] = [value];
   while (open.length > 0) {
     const next = open.pop();
@@ -47,12 +45,12 @@ function visit(value: unknown, own: ReadonlySet<string>): void {
       continue;
     }
     const node = next as Node;
-    checkNode(node, own);
+    checkNode(node);
     for (const child of Object.values(node)) if (typeof child === 'object') open.push(child);
   }
 }
 
-function checkNode(node: Node, own: ReadonlySet<string>): void {
+function checkNode(node: Node): void {
   const { type, function_name, table_name, show_type } = node;
   if (typeof function_name === 'string') {
     const effect = refusedFunction(function_name.toLowerCase());
@@ -60,7 +58,7 @@ function checkNode(node: Node, own: ReadonlySet<string>): void {
   }
   if (type === 'TABLE_FUNCTION') {
     const name = called(node['function']);
-    if (!TABLE_FUNCTIONS.has(name) && !own.has(name)) throw refused('function', name, 'is not part of what a tool may use');
+    if (!TABLE_FUNCTIONS.has(name)) throw refused('function', name, 'is not part of what a tool may use');
   }
   if (type === 'BASE_TABLE' && typeof table_name === 'string') {
     const effect = REFUSED_TABLES.get(table_name.toLowerCase());

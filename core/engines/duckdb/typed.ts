@@ -18,11 +18,11 @@ const NAMES: Readonly<Record<ScalarType, string>> = {
   bytes: 'BLOB',
 };
 
-/** Whether some of the values need more than 64 bits. */
+/** Whether any of the values needs more than 64 bits. */
 export const isHuge = (type: ScalarType, values: readonly Json[]): boolean =>
   type === 'integer' && values.some((value) => value !== null && !fits64Bits(integerOf(value)));
 
-/** The text with another piece in the place of each `$n`. */
+/** Replaces each `$n` in the text. */
 function withPlaceholders(text: string, write: (at: number, piece: string) => string): string {
   let written = '';
   for (const { kind, start, end } of tokenize(text, { scan: scanDuckdb })) {
@@ -32,7 +32,7 @@ function withPlaceholders(text: string, write: (at: number, piece: string) => st
   return written;
 }
 
-/** The text with a type of DuckDB behind each `$n`; null: it stays as it is. */
+/** Adds a cast to a DuckDB type to each `$n`. Null: no cast. */
 export const castText = (text: string, casts: readonly (string | null)[]): string =>
   casts.every((as) => as === null)
     ? text
@@ -50,25 +50,25 @@ const SAMPLES: Readonly<Record<ScalarType, string>> = {
   bytes: "''",
 };
 
-/** The text with a value in the place of each `$n`: some functions have a type for constants alone. */
+/** Replaces each `$n` with a value: some functions only have a type for constants. */
 export const sampleText = (text: string, types: readonly BoundType[], reads: readonly ParameterType[]): string =>
   withPlaceholders(text, (at) => {
     const type = types[at] ?? 'string';
     return `(${typeof type === 'object' ? `[${SAMPLES[type.array]}]` : SAMPLES[type]}::${reads[at]?.as ?? nameOf(type)})`;
   });
 
-/** The text with the first placeholder of several that stand for one value. */
+/** Replaces placeholders of the same value with the first of them. */
 export const sharedText = (text: string, firsts: readonly number[]): string =>
   withPlaceholders(text, (at) => `$${(firsts[at] ?? at) + 1}`);
 
-/** The text with the declared type behind each `$n`; null: it stays as it is. */
+/** Adds a cast to the declared type to each `$n`. Null: no cast. */
 export const typedText = (text: string, types: readonly (BoundType | null)[]): string =>
   castText(
     text,
     types.map((type) => (type === null ? null : nameOf(type))),
   );
 
-/** The text that is run: with a type behind each value that is declared, or one that holds it. */
+/** The text that is run: each declared value has a cast to its type, or to one that holds it. */
 export const declaredText = ({ text, types, values, declared = [] }: BoundStatement): string =>
   castText(
     text,

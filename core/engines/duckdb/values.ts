@@ -36,7 +36,7 @@ import { isHuge } from './typed.ts';
 
 type ScalarType = Exclude<BoundType, object>;
 
-/** The JSON text of a value that is not null. */
+/** Writes a value that is not null as JSON text. */
 export type Encode = (value: DuckDBValue) => string;
 
 const KINDS: Readonly<Partial<Record<DuckDBTypeId, ValueKind>>> = {
@@ -69,12 +69,12 @@ const isJson = (type: DuckDBType): boolean => type.alias === 'JSON';
 
 export const kindOf = (type: DuckDBType): ValueKind => (isJson(type) ? 'json' : (KINDS[type.typeId] ?? 'string'));
 
-/** DuckDB's own name of a type; that of an enum or a deep structure can be as long as a page. */
+/** DuckDB's name of a type, shortened: that of an enum or a deep structure can be as long as a page. */
 export function typeName(type: DuckDBType): string {
   return cut(type.alias ?? String(type), 199);
 }
 
-/** How the values of a type are written as JSON (contract section 4). */
+/** Returns the function that writes values of a type as JSON. */
 export function encoderOf(type: DuckDBType): Encode {
   const encode = encoderOfValues(type);
   return (value) => (value === null || value === undefined ? 'null' : encode(value));
@@ -98,7 +98,7 @@ const ENCODERS: Readonly<Partial<Record<DuckDBTypeId, Encode>>> = {
   [DuckDBTypeId.TIMESTAMP_TZ]: encodeMoment,
 };
 
-/** A value whose type says nothing more, such as one inside a VARIANT. */
+/** Writes a value without a more specific type, such as one inside a VARIANT. */
 function encodeAny(value: DuckDBValue): string {
   if (value === null) return 'null';
   if (typeof value === 'boolean') return String(value);
@@ -121,7 +121,7 @@ function encodeAny(value: DuckDBValue): string {
   return JSON.stringify(String(value));
 }
 
-/** The library has no name for the dates `infinity` and `-infinity`, as it has for moments. */
+/** The library has constants for infinite moments, but not for the dates `infinity` and `-infinity`. */
 const INFINITE_DAYS = 2_147_483_647;
 
 const encodeNumber = (value: number): string => (Number.isFinite(value) ? String(value) : 'null');
@@ -134,7 +134,7 @@ function encodeBytes(bytes: Uint8Array): string {
   return `"${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')}"`;
 }
 
-/** The shortest digits that give the same 32-bit number. */
+/** The shortest digits of the same 32-bit number. */
 function shortest(value: number): number {
   for (let digits = 6; digits < 9; digits++) {
     const rounded = Number(value.toPrecision(digits));
@@ -143,7 +143,7 @@ function shortest(value: number): number {
   return value;
 }
 
-/** `infinity` and years before Christ stay as DuckDB writes them. */
+/** `infinity` and years BC stay as DuckDB writes them. */
 function encodeMoment(value: DuckDBValue): string {
   const text = String(value);
   return JSON.stringify(text.replace(/^(\d{4,}-\d\d-\d\d) (\S+?)(?:\+00)?$/, text.endsWith('+00') ? '$1T$2Z' : '$1T$2'));
@@ -164,7 +164,7 @@ function encodeStruct(type: DuckDBStructType): Encode {
   };
 }
 
-/** With text as keys an object, else a list of pairs. */
+/** An object if the keys are text, else a list of pairs. */
 function encodeMap(type: DuckDBMapType): Encode {
   const encodeKey = encoderOf(type.keyType);
   const encodeValue = encoderOf(type.valueType);
@@ -189,7 +189,7 @@ const TYPES: Readonly<Record<ScalarType, DuckDBType>> = {
   integer: BIGINT,
   number: DOUBLE,
   boolean: BOOLEAN,
-  // As text, which DuckDB turns into the type that the statement compares it with.
+  // Bound as text, which DuckDB converts to the type that it is compared with.
   date: VARCHAR,
   datetime: VARCHAR,
   uuid: VARCHAR,
@@ -197,7 +197,10 @@ const TYPES: Readonly<Record<ScalarType, DuckDBType>> = {
   bytes: BLOB,
 };
 
-/** A value in the type that the tool declares; beside a column of 32 bits a number is one of 32 bits: as a double it would be another. */
+/**
+ * Binds a value with the type that the tool declares. Next to a 32-bit column a number is bound with 32 bits, because a double
+ * would be a different number.
+ */
 export function bindValue(prepared: DuckDBPreparedStatement, index: number, value: Json, type: BoundType): void {
   if (value === null) return prepared.bindNull(index);
   if (typeof type === 'object') {
@@ -224,6 +227,6 @@ function toValue(value: Json, type: ScalarType): DuckDBValue {
   if (type === 'number') return doubleOf(value);
   if (type === 'bytes') return new DuckDBBlobValue(Buffer.from(textOf(value), 'base64'));
   if (type === 'boolean') return value === true || value === 'true';
-  // As a date it would be that of its own zone; sessions are in UTC.
+  // A date would be taken from the zone of the text; sessions use UTC.
   return type === 'datetime' ? utcDatetime(textOf(value)) : textOf(value);
 }

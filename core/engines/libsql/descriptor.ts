@@ -7,10 +7,9 @@ import { SQLITE_DIALECT } from '../sqlite/dialect.ts';
 
 export const LIBSQL: EngineDescriptor = {
   name: 'libsql',
-  labels: [
+  kinds: [
     {
       db_type: 'libsql',
-      label: 'libSQL (remote)',
       default_port: null,
       note: 'Over HTTP; the password is the token, and the database is only a label. The server has no read-only sessions: use a read-only token where tools only read.',
       telemetry: 'sqlite',
@@ -23,10 +22,12 @@ export const LIBSQL: EngineDescriptor = {
   over_http: true,
   token: true,
   bundle: ({ ssl_mode, ssl_ca, ssl_cert, ssl_key }) => {
-    const own = ssl_ca !== null || ssl_cert !== null || ssl_key !== null;
+    const has_certificates = ssl_ca !== null || ssl_cert !== null || ssl_key !== null;
     const partial = ssl_mode === 'require' || ssl_mode === 'verify-ca';
     return [
-      ...(own ? ['has certificates of its own, and the fetch of a platform verifies by public authorities only.'] : []),
+      ...(has_certificates
+        ? ['has certificates of its own, and the fetch of a platform verifies by public authorities only.']
+        : []),
       ...(partial ? [`has ssl_mode ${ssl_mode}, and the fetch of a platform verifies every certificate in full.`] : []),
     ];
   },

@@ -8,19 +8,22 @@ export type ServerSettings = Pick<
   'host' | 'port' | 'password' | 'ssl_mode' | 'ssl_ca' | 'ssl_cert' | 'ssl_key'
 >;
 
-/** How a libSQL server is asked: always the same address, whatever it answers. */
+/** Sends requests to a libSQL server. The address never changes, whatever the server answers. */
 export interface LibsqlServer {
   readonly hostname: string;
-  /** Rejects with `database_unreachable`, with `sql_error` when the server names a fault of the statement, or as `signal` says. */
+  /**
+   * Rejects with `database_unreachable`, with `sql_error` when the server reports an error of the statement, or with the reason
+   * of `signal`.
+   */
   post(path: string, body: object, signal: AbortSignal): Promise<Response>;
 }
 
-/** What the server says of a fault, such as the text of a statement that its parser refuses. */
+/** Maximum characters of an error answer, which can quote the statement. */
 const FAULT_CHARACTERS = 64 * 1024;
-/** Nothing else may stand in a header. */
+/** Only these characters are allowed in a header. */
 const TOKEN = /^[\x21-\x7e]+$/;
 
-/** A token that can be sent at all. */
+/** Whether a token can be sent in a header. */
 export const isToken = (text: string): boolean => TOKEN.test(text);
 
 export function openLibsqlServer(settings: ServerSettings, send: Send): LibsqlServer {
@@ -53,13 +56,14 @@ export function openLibsqlServer(settings: ServerSettings, send: Send): LibsqlSe
   };
 }
 
-/** The server's parser answers a cursor with 500 and a sentence of its own. */
+/** The server answers a cursor request with status 500 and this sentence when its parser fails. */
 const PARSER = /^Internal Error: `(SQL (?:string|input).*)`$/s;
 
 async function refusalOf(response: Response): Promise<AppError> {
   const { status } = response;
-  const said = PARSER.exec(await faultOf(response))?.[1];
-  if (said !== undefined) return new AppError('sql_error', messageStart(said.replace('SQL string could not be parsed: ', '')));
+  const message = PARSER.exec(await faultOf(response))?.[1];
+  if (message !== undefined)
+    return new AppError('sql_error', messageStart(message.replace('SQL string could not be parsed: ', '')));
   const [reason, detail] =
     status === 401 || status === 403
       ? ['auth_failed', 'The token is wrong, has expired or does not allow this; enter another one as the password.']

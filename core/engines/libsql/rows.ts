@@ -6,17 +6,17 @@ import type { RunOptions } from '#core/engines/shared/source.ts';
 import { columnRule, type SqliteValue } from '../sqlite/values.ts';
 
 interface Transaction {
-  /** Opens the transaction in which the statement runs. */
+  /** The statement that opens the transaction. */
   readonly begin: 'BEGIN' | 'BEGIN IMMEDIATE';
   readonly text: string;
   readonly values: readonly SqliteValue[];
-  /** What a writing statement returns beyond the limits is only dropped, because it has to run to its end. */
+  /** A writing statement must complete, so its rows beyond the limits are dropped. */
   readonly writes: boolean;
 }
 
 const STATEMENT = 1;
 
-/** Runs the statement and takes its rows up to the limits; the transaction stays open. */
+/** Runs the statement and reads its rows up to the limits. The transaction stays open. */
 export async function fetchRows(
   stream: HranaStream,
   { begin, text, values, writes }: Transaction,

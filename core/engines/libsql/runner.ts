@@ -10,7 +10,7 @@ import { openLibsqlServer, type ServerSettings } from './http.ts';
 import { fetchRows } from './rows.ts';
 import { type HranaStream, openHranaStream } from './stream.ts';
 
-/** Texts that the server has already described; what it said of them cannot change, whatever becomes of the tables. */
+/** Maximum of cached descriptions. They do not depend on the schema, so they never expire. */
 const KNOWN_TEXTS = 500;
 const READING: ReadonlySet<string> = new Set(['select', 'with', 'values', 'explain']);
 const WRITING: ReadonlySet<string> = new Set([
@@ -27,13 +27,13 @@ const WRITING: ReadonlySet<string> = new Set([
 ]);
 
 interface Known {
-  /** It changes nothing by itself and gives rows. */
+  /** True when the statement changes nothing and returns rows. */
   readonly reads: boolean;
 }
 
 export interface LibsqlRunner {
   readonly query: (statement: BoundStatement, options: RunOptions) => Promise<QueryResult>;
-  /** Work in a conversation of its own. */
+  /** Runs work in a separate stream. */
   converse<Result>(options: RunOptions, work: (stream: HranaStream, stop: AbortSignal) => Promise<Result>): Promise<Result>;
   read(stream: HranaStream, text: string, values: readonly SqliteValue[], options: RunOptions): Promise<QueryResult>;
   readonly sessions: () => number;
@@ -41,11 +41,11 @@ export interface LibsqlRunner {
 }
 
 /**
- * A libSQL server over HTTP. Every statement has a conversation of its own, at most `pool_size` at once. When we stop listening
- * the server stops between two rows; a step that works without giving rows ends at the server's own limit.
- *
- * No session of it is read-only: it refuses `PRAGMA query_only`, and `BEGIN READONLY` lets writes through. What holds is its own
- * word on the statement (sqlite3_stmt_readonly), the words a statement may begin with, and that nothing is ever committed.
+ * A libSQL server over HTTP. Every statement has a separate stream, with at most `pool_size` at once. When the client stops
+ * reading, the server stops between two rows; a step that runs without returning rows ends at the server's time limit.
+ * No stream is read-only: the server refuses `PRAGMA query_only`, and `BEGIN READONLY` permits writes. Three checks enforce it:
+ * the server reports that the statement is read-only (sqlite3_stmt_readonly), only certain first words are allowed, and nothing
+ * is committed.
  */
 export function createLibsqlRunner(settings: ServerSettings & Pick<ConnectionSettings, 'pool_size'>, send: Send): LibsqlRunner {
   const known = new Map<string, Known>();
@@ -56,7 +56,7 @@ export function createLibsqlRunner(settings: ServerSettings & Pick<ConnectionSet
     open: async () => ({ usable: false, close: async () => undefined }),
   });
 
-  /** Saying goodbye takes a request of its own, for which no caller has to wait. */
+  /** Closing takes a separate request. No caller has to wait for it. */
   function leave(stream: HranaStream): void {
     const goodbye = stream.close().finally(() => goodbyes.delete(goodbye));
     goodbyes.add(goodbye);
@@ -77,7 +77,7 @@ export function createLibsqlRunner(settings: ServerSettings & Pick<ConnectionSet
       }),
     );
 
-  /** The server prepares a statement without running it, and says what is wrong with it better than a cursor does. */
+  /** The server prepares a statement without running it. Its errors are more precise than those of a cursor. */
   async function describeOnce(stream: HranaStream, text: string): Promise<Known> {
     const before = known.get(text);
     if (before !== undefined) return before;
@@ -122,7 +122,8 @@ export function createLibsqlRunner(settings: ServerSettings & Pick<ConnectionSet
     }
     const after = await stream.changes();
     const all = after.all - before;
-    // What is not committed ends with the conversation. What changes nothing leaves the count of the statement before.
+    // Closing the stream rolls back what is not committed. After a statement that changes nothing the server still reports the
+    // count of the one before.
     if (review({ direct: all === 0 ? 0 : after.last, all })) await stream.commit();
     return found;
   }
@@ -146,7 +147,7 @@ export function createLibsqlRunner(settings: ServerSettings & Pick<ConnectionSet
   };
 }
 
-/** Faults of the network carry a code; everything else is an answer that could not be read. */
+/** Network errors have a code; any other error is an answer that could not be read. */
 function failureOf(cause: unknown, mode: RunOptions['mode']): AppError {
   const lost = cause instanceof Error && 'code' in cause;
   const detail = !lost
@@ -157,7 +158,7 @@ function failureOf(cause: unknown, mode: RunOptions['mode']): AppError {
   return new AppError('database_unreachable', detail, { reason: 'failed', cause });
 }
 
-/** The keyword that decides what a statement is, behind blanks and comments. */
+/** The keyword that determines the kind of a statement, after whitespace and comments. */
 function firstWord(text: string): string {
   const start = /^(?:\s|--[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/)*/.exec(text)?.[0].length ?? 0;
   return /^[a-z]+/i.exec(text.slice(start))?.[0].toLowerCase() ?? '';

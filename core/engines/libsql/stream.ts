@@ -56,29 +56,29 @@ interface Baton {
   readonly base_url?: string | null;
 }
 
-/** One conversation with the server: what is open in it ends with `close`, or some seconds after we stop talking. */
+/** One stream of the protocol. It ends with `close`, or some seconds after the last request. */
 export interface HranaStream {
   describe(text: string): Promise<HranaDescription>;
-  /** Runs the steps and hands over what they give as it arrives; no line may have more than `line_limit` characters. */
+  /** Runs the steps and yields their entries as they arrive. No line may have more than `line_limit` characters. */
   cursor(steps: readonly HranaStep[], line_limit: number): AsyncGenerator<HranaEntry>;
-  /** Rows that the conversation changed so far, with those of cascades and triggers, and those of its last statement alone. */
+  /** Rows that the stream has changed so far, including cascades and triggers, and those of its last statement. */
   changes(): Promise<{ readonly all: number; readonly last: number }>;
-  /** Commits and ends the conversation; the caller's signal no longer stops it. */
+  /** Commits and closes the stream. The caller's signal no longer stops it. */
   commit(): Promise<void>;
-  /** Ends the conversation, which rolls back what is open in it. Never rejects. */
+  /** Closes the stream, which rolls back what is open in it. Never rejects. */
   close(): Promise<void>;
 }
 
 const CLOSE_MS = 5_000;
 const COMMIT_MS = 60_000;
-/** Of what answers a `describe`, `COMMIT` or `close`: names of a few thousand columns. */
+/** Maximum characters of answers to `describe`, `COMMIT` and `close`: enough for the names of a few thousand columns. */
 const ANSWER_CHARACTERS = 4 * 1024 * 1024;
 
 export function openHranaStream(server: LibsqlServer, signal: AbortSignal): HranaStream {
   let baton: string | null = null;
   let over = false;
 
-  /** A server may ask to go on at another address; the token must not follow. */
+  /** A server may redirect the stream to another address; the token must not follow. */
   function remember({ baton: next = null, base_url }: Baton): void {
     baton = next;
     over = next === null;
@@ -94,7 +94,7 @@ export function openHranaStream(server: LibsqlServer, signal: AbortSignal): Hran
     remember(body);
     return body.results.map((answered, n) => {
       if (answered.type !== 'error') return answered.response.result;
-      // What came before the end of a conversation is done, whatever becomes of the end.
+      // Requests before the close have succeeded, even when the close fails.
       if (requests[n]?.type === 'close') return undefined;
       throw toLibsqlError(answered.error, text);
     });
@@ -157,13 +157,13 @@ export function fromHranaValue(value: HranaValue): SqliteValue {
   return value.value;
 }
 
-/** What the server said of a statement, in its own words; servers with a parser of their own tell line and column. */
+/** Translates an error of a statement. Servers with a built-in parser report line and column. */
 export function toLibsqlError({ message, code }: HranaError, statement: string): AppError {
   const cause = { message, code };
-  const said = message.replace(/^(?:SQLite error|SQL input error|SQL string could not be parsed): /, '');
-  const offset = / \(at offset (\d+)\)$/.exec(said);
-  const place = / at \((\d+), (\d+)\)$/.exec(said);
-  const detail = messageStart(offset ? said.slice(0, offset.index) : said);
+  const sentence = message.replace(/^(?:SQLite error|SQL input error|SQL string could not be parsed): /, '');
+  const offset = / \(at offset (\d+)\)$/.exec(sentence);
+  const line_column = / at \((\d+), (\d+)\)$/.exec(sentence);
+  const detail = messageStart(offset ? sentence.slice(0, offset.index) : sentence);
   if (code?.startsWith('SQLITE_READONLY')) {
     return new AppError('not_read_only', 'The statement writes, but this session is read-only.', { cause });
   }
@@ -172,8 +172,8 @@ export function toLibsqlError({ message, code }: HranaError, statement: string):
   }
   const position = offset
     ? Buffer.from(statement).toString('utf8', 0, Number(offset[1])).length
-    : place
-      ? offsetOf(statement, Number(place[1]), Number(place[2]))
+    : line_column
+      ? offsetOf(statement, Number(line_column[1]), Number(line_column[2]))
       : positionOf(detail, statement);
   return new AppError('sql_error', detail, { cause, ...(position === undefined ? {} : { position }) });
 }

@@ -1,14 +1,17 @@
-import type { ColumnUses, Table, TableColumn } from '#core/contract/definitions/schema.ts';
+import type { ColumnUses, Table, TableColumn, TableIndex } from '#core/contract/definitions/schema.ts';
 import { parameterTypes, choicesOf, choicesOfType } from '../shared/choices.ts';
 import { textOf } from '../shared/rows.ts';
-import type { Row } from '#core/lib/sql/result.ts';
+import type { Json, Row } from '#core/lib/sql/result.ts';
 
-/** Values: schema or null for the connection's own, pattern or null (twice). */
+/** Values: schema or null for the connection's schema, pattern or null (twice). */
 const FOUND_TABLES = `
   FROM information_schema.tables
   WHERE table_schema = coalesce(?, database()) AND (? IS NULL OR table_name LIKE ? ESCAPE '!')`;
 export const COUNT_TABLES = `SELECT count(*) AS total ${FOUND_TABLES}`;
-/** The keys are counted once: the server opens every table of the schema for them. Values: as above, limit, offset, schema or null. */
+/**
+ * Keys are counted in one subquery, because the server opens every table of the schema for them. Values: as above, limit, offset,
+ * schema or null.
+ */
 export const TABLES = `
   SELECT t.*, k.relations FROM (
     SELECT table_schema AS \`schema\`, table_name AS name, table_type AS type, table_comment AS comment, table_rows AS estimated_rows,
@@ -26,7 +29,7 @@ export const TABLES = `
 const FOUND_COLUMNS = `
   FROM information_schema.columns AS c
   WHERE c.table_schema = coalesce(?, database()) AND c.table_name = ? AND (? IS NULL OR c.column_name LIKE ? ESCAPE '!')`;
-/** \`exists\` tells a table without a matching column from one that is not there. */
+/** \`present\` distinguishes a table without a matching column from a table that does not exist. */
 export const COUNT_COLUMNS = `
   SELECT count(*) AS total, (
     SELECT count(*) FROM information_schema.tables WHERE table_schema = coalesce(?, database()) AND table_name = ?
@@ -44,7 +47,17 @@ export const COLUMNS = `
   ) AS k ON k.column_name = c.column_name
   ORDER BY c.ordinal_position`;
 
-/** The checks of a table. Values: schema or null, table. MariaDB names them by table, MySQL by schema. */
+/**
+ * Reads an index column a row. Only MySQL from 8.0.13 on has the column `expression`. Values: schema or null, table, twice.
+ * \`present\` distinguishes a table without indexes from a table that does not exist.
+ */
+export const INDEXES = `
+  SELECT t.table_name AS present, s.* FROM information_schema.tables AS t
+  LEFT JOIN information_schema.statistics AS s ON s.table_schema = coalesce(?, database()) AND s.table_name = ?
+  WHERE t.table_schema = coalesce(?, database()) AND t.table_name = ?
+  ORDER BY s.index_name = 'PRIMARY' DESC, s.index_name, s.seq_in_index`;
+
+/** Reads the checks of a table. Values: schema or null, table. MariaDB names checks per table, MySQL per schema. */
 export const checksQuestion = (is_mariadb: boolean): string =>
   is_mariadb
     ? `SELECT check_clause AS text FROM information_schema.check_constraints
@@ -65,7 +78,7 @@ const PARAMETERS = parameterTypes({
   string: [...TEXTS, 'enum', 'set', 'time', 'inet4', 'inet6'].join('|'),
 });
 
-/** @param base the type without its length. A key of one digit has more values than a boolean. */
+/** @param base the type without its length. `tinyint(1)` counts as boolean, except for a key, which has more values. */
 function usesOf(base: string, type: string, is_key: boolean): ColumnUses {
   const parameter =
     type.startsWith('bit(1)') || (!is_key && type.startsWith('tinyint(1)')) ? 'boolean' : (PARAMETERS.get(base) ?? null);
@@ -76,7 +89,7 @@ const TABLE_TYPES: Readonly<Record<string, string>> = { 'BASE TABLE': 'table', V
 
 export function toTable(row: Row): Table {
   const type = textOf(row['type']);
-  // MySQL gives every view the comment VIEW.
+  // MySQL reports the comment VIEW for every view.
   const comment = type === 'BASE TABLE' ? textOf(row['comment']) : '';
   return {
     schema: textOf(row['schema']),
@@ -97,7 +110,7 @@ export function toTableColumn(row: Row, checks: readonly string[]): TableColumn 
     name: textOf(row['name']),
     type: textOf(row['type']),
     nullable: row['nullable'] === 'YES',
-    // MariaDB writes the word NULL where MySQL has none.
+    // MariaDB returns the word NULL where MySQL returns null.
     default: typeof standard === 'string' && standard !== 'NULL' ? standard : null,
     primary_key: row['place'] === 'PRI',
     ...(typeof other === 'string'
@@ -108,3 +121,19 @@ export function toTableColumn(row: Row, checks: readonly string[]): TableColumn 
     ...(choices === null ? {} : { enum: [...choices] }),
   };
 }
+
+/** A row of `INDEXES`; servers write the names of its columns in different case. */
+export function toIndexRow(row: Row): Row {
+  const lower = Object.fromEntries(Object.entries(row).map(([name, value]) => [name.toLowerCase(), value]));
+  const { column_name, expression = null, index_name = null } = lower;
+  return { ...lower, name: index_name, part: column_name ?? expression };
+}
+
+export const toIndex = (row: Row, parts: readonly (Json | undefined)[]): TableIndex => ({
+  name: textOf(row['name']),
+  columns: parts.map(textOf),
+  unique: Number(row['non_unique']) === 0,
+  primary_key: row['name'] === 'PRIMARY',
+  type: textOf(row['index_type']).toLowerCase() || null,
+  condition: null,
+});

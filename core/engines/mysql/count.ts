@@ -5,36 +5,42 @@ import type { Row } from '#core/lib/sql/result.ts';
 import { grantCovers, type Grant } from './grants.ts';
 import type { MysqlSession } from './session.ts';
 
-/** Counts what runs in the session from now on. @returns what answers the count, given the rows that the statement says it changed. */
+/**
+ * Starts to count the changed rows of a session. @returns a function that takes the rows the statement reports and returns the
+ * count.
+ */
 export async function openCounter(
   session: MysqlSession,
   stop: AbortSignal,
 ): Promise<(direct: number | null) => Promise<Changes>> {
   const first = await session.rowsTouched(stop);
   const before = await session.rowsTouched(stop);
-  // MySQL collects the answer in a table of its own, whose rows count.
-  const own = before - first;
+  // MySQL stores the status rows in a temporary table, and counts those too.
+  const status_rows = before - first;
   return async (direct) => {
-    const all = (await session.rowsTouched(stop)) - before - own;
+    const all = (await session.rowsTouched(stop)) - before - status_rows;
     if (Number.isSafeInteger(all) && all >= 0) return { direct: direct === null ? null : Math.min(direct, all), all };
     throw new AppError('not_countable', 'The statement was rolled back: the server did not count every row that it changes.');
   };
 }
 
-/** Foreign keys whose cascades InnoDB runs by itself: no counter of a session has their rows. */
+/** Foreign keys with cascades. InnoDB runs these internally, so no session counter includes their rows. */
 export const CASCADES = `
   SELECT DISTINCT unique_constraint_schema AS \`schema\`, referenced_table_name AS target, table_name AS name
   FROM information_schema.referential_constraints
   WHERE delete_rule NOT IN ('RESTRICT', 'NO ACTION') OR update_rule NOT IN ('RESTRICT', 'NO ACTION')`;
 
-/** Tables that keep what is written to them although the transaction is rolled back. */
+/** Tables without transactions: a rollback does not undo what is written to them. */
 export const LASTING_TABLES = `
   SELECT t.table_schema AS \`schema\`, t.table_name AS name, t.engine AS engine
   FROM information_schema.tables AS t LEFT JOIN information_schema.engines AS e ON e.engine = t.engine
   WHERE t.table_type = 'BASE TABLE' AND coalesce(e.transactions, 'NO') <> 'YES'
     AND t.table_schema NOT IN ('mysql', 'information_schema', 'performance_schema', 'sys')`;
 
-/** What else runs when a statement has a name: triggers of a table, functions, views. A null text is not for this account to read. */
+/**
+ * Code that runs when a statement uses a name: triggers of a table, functions, views. A null text means that this account cannot
+ * read it.
+ */
 export const RUN_BY_NAME = `
   SELECT event_object_schema AS \`schema\`, event_object_table AS name, action_statement AS text FROM information_schema.triggers
   UNION ALL SELECT routine_schema, routine_name, routine_definition FROM information_schema.routines
@@ -43,10 +49,10 @@ export const RUN_BY_NAME = `
 
 const wordsOf = (text: string): readonly string[] => text.toLowerCase().match(/[\p{L}\p{N}_$]+/gu) ?? [];
 
-/** Schemas that the account sees; their triggers it sees only with the right to. */
+/** Schemas that the account sees. It only sees their triggers with the TRIGGER privilege. */
 export const SCHEMAS = "SELECT schema_name AS name FROM information_schema.schemata WHERE schema_name <> 'information_schema'";
 
-/** Whether an account with these grants sees the triggers of a schema: without the right to, there seem to be none. */
+/** Whether an account with these grants sees the triggers of a schema. Without the privilege none are listed. */
 export function seesTriggers(grants: readonly Grant[]): (schema: string) => boolean {
   const wide = grants.filter(
     ({ rights, table }) => table === '*' && (rights.includes('ALL PRIVILEGES') || rights.includes('TRIGGER')),
@@ -54,27 +60,27 @@ export function seesTriggers(grants: readonly Grant[]): (schema: string) => bool
   return (schema) => wide.some(({ database }) => database === '*' || grantCovers(database, schema));
 }
 
-/** What a statement can reach. */
+/** Everything that a statement can reach. */
 export interface Surroundings {
   readonly run_by_name: readonly Row[];
   readonly schemas: readonly string[];
-  /** The schema of names that stand without one. */
-  readonly own_schema: string;
+  /** The schema of unqualified names. */
+  readonly default_schema: string;
 }
 
 interface Reach {
-  /** Whether a table or a routine may be reached, by whatever names there are on the way. */
+  /** Whether the statement may reach a table or a routine, directly or through other objects. */
   readonly has: (named: Row) => boolean;
   readonly schemas: readonly string[];
-  /** The name of something on the way whose text this account cannot read; null: there is none. */
+  /** The name of a reached object whose text this account cannot read. Null: there is none. */
   readonly unread: string | null;
 }
 
-/** Every word on the way counts as a name of each schema that is named there: too much may seem to be reached, but nothing is missed. */
-export function reachOf(text: string, { run_by_name, schemas, own_schema }: Surroundings): Reach {
+/** Follows every word of each text as a name in each schema that is mentioned. It may find too much, but misses nothing. */
+export function reachOf(text: string, { run_by_name, schemas, default_schema }: Surroundings): Reach {
   const words = new Set(wordsOf(text));
   const isNamed = (name: string): boolean => wordsOf(name).every((word) => words.has(word));
-  const isSchemaReached = (schema: string): boolean => schema.toLowerCase() === own_schema.toLowerCase() || isNamed(schema);
+  const isSchemaReached = (schema: string): boolean => schema.toLowerCase() === default_schema.toLowerCase() || isNamed(schema);
   const has = ({ schema, name }: Row): boolean => isNamed(textOf(name)) && isSchemaReached(textOf(schema));
   const runs = new Map<string, Row[]>();
   for (const row of run_by_name) {
@@ -86,7 +92,7 @@ export function reachOf(text: string, { run_by_name, schemas, own_schema }: Surr
   }
   const ran = new Set<Row>();
   let unread: string | null = null;
-  // What is added on the way is visited, too.
+  // The loop also visits the words that it adds.
   for (const word of words) {
     for (const row of runs.get(word) ?? []) {
       if (ran.has(row) || !has(row)) continue;
@@ -99,7 +105,7 @@ export function reachOf(text: string, { run_by_name, schemas, own_schema }: Surr
   return { has, schemas: schemas.filter(isSchemaReached), unread };
 }
 
-/** Why what a statement writes cannot all be rolled back. It is said to callers, too, so it names no schema. */
+/** Why the writes of a statement cannot all be rolled back. Callers read this sentence too, so it contains no schema. */
 export function lastingTable({ has, unread }: Reach, tables: readonly Row[]): string | null {
   if (tables.length === 0) return null;
   const found = tables.find(has);
@@ -113,14 +119,14 @@ export function lastingTable({ has, unread }: Reach, tables: readonly Row[]): st
 }
 
 /**
- * Why the changed rows of a statement cannot all be counted: it reaches a table with cascades, by whatever names there are on the way,
- * or a schema whose triggers the account does not see.
+ * Why the changed rows of a statement cannot all be counted: it reaches a table with cascades, directly or through other objects,
+ * or a schema whose triggers the account cannot see.
  */
 export function uncountedCascade(
   { has, schemas, unread }: Reach,
   its: {
     readonly cascades: readonly Row[];
-    readonly own_schema: string;
+    readonly default_schema: string;
     readonly seesTriggers: (schema: string) => boolean;
   },
 ): string | null {
@@ -128,7 +134,7 @@ export function uncountedCascade(
     return `What ${unread} runs cannot be read by this account, so the rows that it changes cannot be counted.`;
   const hidden = schemas.find((schema) => !its.seesTriggers(schema));
   if (hidden !== undefined) {
-    const named = hidden === its.own_schema ? hidden : 'another schema that the statement reaches';
+    const named = hidden === its.default_schema ? hidden : 'another schema that the statement reaches';
     return `This account does not see the triggers of ${named}, so the rows that they change cannot be counted. Grant it TRIGGER on ${hidden === named ? hidden : 'it'}.`;
   }
   const found = its.cascades.find(({ schema = null, target = null }) => has({ schema, name: target }));

@@ -8,19 +8,18 @@ const PORT = 3306;
 
 export const MYSQL: EngineDescriptor = {
   name: 'mysql',
-  labels: [
+  kinds: [
     {
       db_type: 'mysql',
-      label: 'MySQL',
       default_port: PORT,
       note: 'Same driver as MariaDB, and tested against MariaDB only.',
       telemetry: 'mysql',
     },
-    { db_type: 'mariadb', label: 'MariaDB', default_port: PORT, note: null, telemetry: 'mariadb', version: /MariaDB/i },
+    { db_type: 'mariadb', default_port: PORT, note: null, telemetry: 'mariadb', version: /MariaDB/i },
   ],
   dialect: MYSQL_DIALECT,
   dialects: MYSQL_DIALECTS,
-  // Without a user name it is asked as its anonymous user.
+  // Without a username the connection uses the anonymous user.
   required_fields: ['host', 'database'],
   extras: MYSQL_EXTRAS,
   session: {

@@ -8,7 +8,7 @@ import type { ConnectionSettings } from '#core/engines/shared/connection-setting
 import type { DialPolicy } from '#core/engines/shared/source.ts';
 import { verifiesCertificate } from '../shared/tls.ts';
 
-/** Milliseconds for the greeting, TLS and the login together. */
+/** Milliseconds for greeting, TLS and login together. */
 const HANDSHAKE_MS = 10_000;
 const DEFAULT_PORT = 3306;
 
@@ -18,7 +18,7 @@ export interface MysqlLink {
 }
 
 export interface MysqlDialer {
-  /** A logged-in connection to the checked address; rejects with `database_unreachable` or `private_network_blocked`. */
+  /** Returns a logged-in connection to the checked address. Rejects with `database_unreachable` or `private_network_blocked`. */
   dial(signal: AbortSignal): Promise<MysqlLink>;
 }
 
@@ -26,9 +26,9 @@ type Tls = Exclude<ConnectionOptions['ssl'], string | undefined>;
 
 export function createMysqlDialer(settings: ConnectionSettings, policy: DialPolicy): MysqlDialer {
   const host = settings.host ?? 'localhost';
-  // One object for every session, so that the parsed certificates are shared.
+  // All sessions share one object, and thus the parsed certificates.
   const tls = tlsOf(settings);
-  /** The server was asked once and offers no TLS: private addresses are then dialled without. */
+  /** True once the server has refused TLS. Private addresses are then dialled without TLS. */
   let plain = false;
 
   async function dial(signal: AbortSignal): Promise<MysqlLink> {
@@ -39,7 +39,7 @@ export function createMysqlDialer(settings: ConnectionSettings, policy: DialPoli
     } catch (error) {
       signal.throwIfAborted();
       const refused = error instanceof Error && 'code' in error && error.code === 'HANDSHAKE_NO_SSL_SUPPORT';
-      // With an authority, who answers has to show its certificate.
+      // With a CA the server must present its certificate, so there is no fallback to plain text.
       if (!refused || settings.ssl_mode !== null || settings.ssl_ca !== null || !target.private) throw toConnectError(error);
     }
     plain = true;
@@ -81,14 +81,14 @@ function login(
     ...(tls === null ? {} : { ssl: tls }),
     charset: 'utf8mb4',
     connectTimeout: HANDSHAKE_MS,
-    // Row parsers made with `new Function` were a way for a hostile server to run code here (GHSA-fpw7-j2hg-69v5).
+    // The driver compiles row parsers with `new Function`; a hostile server could run code that way (GHSA-fpw7-j2hg-69v5).
     disableEval: true,
-    // Without the last one a server keeps the values of OUT parameters to itself.
+    // Without PS_MULTI_RESULTS a server does not send the values of OUT parameters.
     flags: ['-LOCAL_FILES', '-MULTI_STATEMENTS', 'PS_MULTI_RESULTS'],
     multipleStatements: false,
     supportBigNumbers: true,
     dateStrings: true,
-    // Of what is bound; what comes is text.
+    // Applies to bound values only; results arrive as text.
     timezone: 'Z',
     jsonStrings: true,
     maxPreparedStatements: 200,
@@ -101,7 +101,7 @@ function login(
       signal.removeEventListener('abort', abort);
       connection.removeListener('error', fail);
       connection.removeListener('connect', succeed);
-      // Errors after this are told to the statement that runs; without a listener they would end the program.
+      // The running statement receives later errors. Without a listener they would end the process.
       connection.on('error', () => undefined);
       how();
     };

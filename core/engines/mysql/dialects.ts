@@ -1,9 +1,32 @@
-import type { Lexeme } from '#core/lib/sql/tokenize.ts';
+import { commentEnd, type Lexeme, lineEnd, match, plain, quoted, type Scanner, token } from '#core/lib/sql/tokenize.ts';
 import type { SqlDialect } from '#core/lib/sql/dialect.ts';
 import { GRAMMAR_MODES, type GrammarMode, grammarName } from './modes.ts';
 import { mysqlPlaceholder } from './placeholder.ts';
-import { scanMysql } from './scanner.ts';
 import { MYSQL_PAGES } from './sql/page-keys.ts';
+
+const VARIABLE = /@@?[\w.$\u0080-\uffff]*/y;
+
+/**
+ * @param quotes_name double quotes enclose a name, not a text. @param backslash a backslash escapes the next character of a text.
+ */
+const scanMysql =
+  ({ quotes_name, backslash }: { readonly quotes_name: boolean; readonly backslash: boolean }): Scanner =>
+  (sql, at, before) => {
+    const char = sql[at] ?? '';
+    if (char === '"' && quotes_name) return token('identifier', at, quoted(sql, at, char, false));
+    if (char === "'" || char === '"') return token('string', at, quoted(sql, at, char, backslash));
+    if (char === '`') return token('identifier', at, quoted(sql, at, char, false));
+    // The server requires a space or control character after the dashes: 5--1 is a number.
+    if (char === '#' || (sql.startsWith('--', at) && !(sql.charCodeAt(at + 2) > 32)))
+      return token('comment', at, lineEnd(sql, at));
+    if (sql.startsWith('/*', at)) {
+      const kind = /^\/\*M?!/i.test(sql.slice(at, at + 4)) ? 'executable' : 'comment';
+      return token(kind, at, commentEnd(sql, at));
+    }
+    if (char === '@') return token('variable', at, match(VARIABLE, sql, at));
+    if (char === '?') return token('placeholder', at, at + 1);
+    return plain(sql, at, before);
+  };
 
 const runsText = (tokens: readonly Lexeme[]): boolean => tokens[0]?.text === 'execute' && tokens[1]?.text === 'immediate';
 
@@ -16,13 +39,13 @@ const dialectOf = (modes: readonly GrammarMode[]): SqlDialect => ({
   no_row: '(SELECT NULL FROM DUAL WHERE FALSE)',
   question_operator: false,
   bracket_names: false,
-  // A hint may change settings for the statement; to others it is a comment.
+  // A hint may change settings for the statement; other servers read it as a comment.
   hint: '/*+',
   pages: MYSQL_PAGES,
   classifier: async () => ({ rules: (await import('./sql/rules.ts')).MYSQL_RULES, runsText }),
 });
 
-/** The grammar of a server whose modes are those of a new installation. */
+/** The grammar of a server with the default modes of a new installation. */
 export const MYSQL_DIALECT = dialectOf([]);
 export const MYSQL_DIALECTS: readonly SqlDialect[] = [
   MYSQL_DIALECT,

@@ -1,7 +1,7 @@
 import { AppError } from '#core/errors.ts';
 import { messageStart } from '../shared/bounded-text.ts';
 
-/** What the driver's errors carry: the server's number and sentence, or a code of the network. */
+/** An error of the driver: the server's number and message, or a network code. */
 interface MysqlError {
   readonly code?: string;
   readonly errno?: number;
@@ -12,9 +12,9 @@ interface MysqlError {
 
 const READ_ONLY = 1792;
 const TIMEOUTS: ReadonlySet<number> = new Set([1969, 3024]);
-/** The server shuts down, or ended the session before the statement came. */
+/** The server is shutting down, or ended the session before the statement arrived. */
 const ENDED: ReadonlySet<number> = new Set([1053, 1927, 4031]);
-/** Reason of an error after which nothing is known about a session but that it is gone. */
+/** `reason` of an error after which the session is lost and nothing else is known about it. */
 export const LOST = 'connection_lost';
 const NEAR = / near '([\s\S]*)' at line (\d+)$/;
 
@@ -29,7 +29,7 @@ const CONNECT_REASONS: Readonly<Record<number, readonly [string, string]>> = {
   1226: ['failed', 'The account has used up its connections for now.'],
 };
 
-/** Why a session could not be opened, as `database_unreachable` with its reason. */
+/** Translates a failed connection into `database_unreachable` with its reason. */
 export function toConnectError(error: unknown): AppError {
   if (error instanceof AppError) return error;
   const { code = '', errno = 0, message } = asMysqlError(error);
@@ -53,7 +53,7 @@ export function toConnectError(error: unknown): AppError {
   });
 }
 
-/** What the server said of a statement, in its own words where they help. */
+/** Translates an error of a statement. The server's message is included where it helps. */
 export function toStatementError(error: unknown, text: string): AppError {
   if (error instanceof AppError) return error;
   const { errno = 0, sqlMessage: whole, sqlState } = asMysqlError(error);
@@ -75,7 +75,7 @@ export function toStatementError(error: unknown, text: string): AppError {
 
 const SYNTAX = /^You have an error in your SQL syntax; [\s\S]* to use near '([\s\S]*)' at line \d+$/;
 
-/** The edge of the product says where; the manual is not at hand. */
+/** Shortens a message: the position is reported separately, and readers do not need a reference to the manual. */
 function inShort(message: string): string {
   const near = SYNTAX.exec(message)?.[1];
   if (near === undefined) return message;
@@ -86,7 +86,7 @@ export function isReadOnlyRefusal(error: unknown): boolean {
   return error instanceof AppError && error.code === 'not_read_only';
 }
 
-/** A type that an operation takes in no value of (ER_ILLEGAL_PARAMETER_DATA_TYPES2_FOR_OPERATION of MariaDB). */
+/** The type of a value does not fit the operation (ER_ILLEGAL_PARAMETER_DATA_TYPES2_FOR_OPERATION of MariaDB). */
 export const isMisfit = (error: unknown): boolean => error instanceof AppError && /^40(?:78|79)\//.test(error.reason ?? '');
 
 function lost(cause: unknown): AppError {
@@ -100,20 +100,20 @@ function asMysqlError(error: unknown): MysqlError {
   return error instanceof Error ? error : { message: String(error) };
 }
 
-/** The server quotes up to 80 characters from the fault on; for an unknown name, the name. */
+/** Finds the position in the message's quote. The server quotes up to 80 characters from the fault on, or the unknown name. */
 function positionOf(message: string, text: string): number | undefined {
   const near = NEAR.exec(message);
   if (near) {
     const rest = near[1] ?? '';
     if (text.endsWith(rest)) return text.length - rest.length;
-    return onlyPlace(rest, text);
+    return onlyIndexOf(rest, text);
   }
   const name = /^Unknown (?:column|table|database) '([^']+)'|^Table '(?:[^']*\.)?([^']+)' doesn't exist/i.exec(message);
   const word = (name?.[1] ?? name?.[2])?.split('.').at(-1);
-  return word ? onlyPlace(word, text) : undefined;
+  return word ? onlyIndexOf(word, text) : undefined;
 }
 
-function onlyPlace(word: string, text: string): number | undefined {
-  const place = text.indexOf(word);
-  return place >= 0 && text.indexOf(word, place + 1) < 0 ? place : undefined;
+function onlyIndexOf(word: string, text: string): number | undefined {
+  const index = text.indexOf(word);
+  return index >= 0 && text.indexOf(word, index + 1) < 0 ? index : undefined;
 }

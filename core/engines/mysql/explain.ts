@@ -9,7 +9,7 @@ import {
 } from '../shared/plans/plan-reader.ts';
 import type { Json } from '#core/lib/sql/result.ts';
 
-/** Members that say how a step works and hold no step. */
+/** Members that describe a step and contain no steps. */
 const NO_STEP = new Set(['cost_info', 'used_columns', 'possible_keys', 'used_key_parts', 'ref', 'key_parts']);
 
 export const MYSQL_PLANS: PlanReader = {
@@ -20,7 +20,7 @@ export const MYSQL_PLANS: PlanReader = {
   },
 };
 
-/** Tables are steps, and so is what MySQL or MariaDB does with them, such as `nested_loop` or `filesort`. */
+/** Finds the steps: tables, and operations of MySQL or MariaDB such as `nested_loop` or `filesort`. */
 function nodesIn(value: Json | undefined): Step[] {
   if (Array.isArray(value)) return value.flatMap(nodesIn);
   const members = asObject(value);
@@ -30,7 +30,7 @@ function nodesIn(value: Json | undefined): Step[] {
     if (name === 'table') return [toTable(member)];
     const inside = nodesIn(member);
     if (inside.length === 0) return [];
-    // The tables of a join in their order: each is read again for the rows of those before it, unless it is hashed.
+    // The tables of a join, in order. Each one is read again for the rows of those before it, unless the join is hashed.
     const children =
       name === 'nested_loop'
         ? inside.map((node, n) => ({
@@ -54,15 +54,15 @@ function nodesIn(value: Json | undefined): Step[] {
   });
 }
 
-/** Such a join reads its table once. */
+/** A hash join reads its table once. */
 const HASHED = /hash|BNLH|BKAH/i;
 
 interface Step extends PlanNode {
-  /** How rows of the table are joined: MariaDB says it around the table, MySQL in it. */
+  /** The kind of join. MariaDB writes it around the table, MySQL inside it. */
   readonly join?: string | undefined;
 }
 
-/** What is looked for in the index, and what drops rows that were found. */
+/** The condition on the index, and the condition that drops found rows. */
 const conditionOf = (step: Readonly<Record<string, Json>>): string | undefined =>
   [step['index_condition'], step['attached_condition']].flatMap((one) => asText(one) ?? []).join('; ') || undefined;
 
@@ -79,7 +79,7 @@ function toTable(value: Json): Step {
     detail: conditionOf(table) ?? asText(table['message']),
     scan: access === 'ALL' || access === 'index' ? 'full' : index === undefined ? undefined : 'index',
     filters: table['attached_condition'] !== undefined,
-    kept: (asNumber(table['filtered']) ?? 100) / 100,
+    selectivity: (asNumber(table['filtered']) ?? 100) / 100,
     join: asText(table['using_join_buffer']),
     children: nodesIn(value),
   };

@@ -1,6 +1,6 @@
 import { type Extra, extrasOf, textField } from '../shared/extras.ts';
 
-/** The zone of sessions that are asked for no other. */
+/** The default time zone of sessions. */
 export const UTC = '+00:00';
 
 /** Minutes that an offset such as `-03:30` is ahead of UTC. */
@@ -32,9 +32,9 @@ export const MYSQL_EXTRAS: readonly Extra[] = [
   },
 ];
 
-/** What sessions are set to. */
+/** Settings of every session. */
 export interface MysqlExtras {
-  /** Null: the one that the server gives its character set. */
+  /** Null: the server's default for the character set. */
   readonly collation: string | null;
   readonly offset: string;
 }

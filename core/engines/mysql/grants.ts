@@ -1,30 +1,30 @@
 import { VIEW_SUFFIX } from '#core/lib/sql/caller-policies.ts';
 import { MANY, matchesWildcards, ONE } from '#core/lib/wildcards.ts';
 
-/** A line of SHOW GRANTS about tables. */
+/** A line of SHOW GRANTS that concerns tables. */
 export interface Grant {
-  /** Such as `ALL PRIVILEGES` and `TRIGGER`; a list of columns is split at its commas. */
+  /** For example `ALL PRIVILEGES` and `TRIGGER`. A list of columns is split at its commas. */
   readonly rights: readonly string[];
-  /** A pattern as LIKE has them, or `*`: all of them. */
+  /** A LIKE pattern, or `*` for all databases. */
   readonly database: string;
   readonly table: string;
 }
 
-/** A quoted name, with ANSI_QUOTES in double quotes, which may hold any words, and what stands before the place of a grant. */
+/** A quoted name, which may contain any words (in double quotes with ANSI_QUOTES), or the text before the object of a grant. */
 const PIECES = /`[^`]*(?:`|$)|"[^"]*(?:"|$)| ON (?:TABLE )?/g;
 /** The server allows 64 characters. Without a bound, matching a hostile answer takes time quadratic in its length. */
 const NAME = '(\\*|`(?:[^`]|``){0,128}`|"(?:[^"]|""){0,128}")';
-const PLACE = new RegExp(`${NAME}\\.${NAME} TO `, 'y');
+const OBJECT = new RegExp(`${NAME}\\.${NAME} TO `, 'y');
 
 export const grantsIn = (lines: readonly string[]): Grant[] => lines.map(grantIn).filter((grant) => grant !== null);
 
-/** Null: the line is about a routine, a proxy or a role. */
+/** Null: the line grants a role, a proxy or rights on a routine. */
 function grantIn(line: string): Grant | null {
   if (!line.startsWith('GRANT ')) return null;
   for (const { 0: piece, index } of line.matchAll(PIECES)) {
     if (/^[`"]/.test(piece)) continue;
-    PLACE.lastIndex = index + piece.length;
-    const [, database, table] = PLACE.exec(line) ?? [];
+    OBJECT.lastIndex = index + piece.length;
+    const [, database, table] = OBJECT.exec(line) ?? [];
     if (database === undefined || table === undefined) return null;
     const rights = line.slice('GRANT '.length, index).split(', ');
     return { rights, database: unquoted(database), table: unquoted(table) };
@@ -37,7 +37,7 @@ function unquoted(name: string): string {
   return quote === '*' ? name : name.slice(1, -1).replaceAll(quote + quote, quote);
 }
 
-/** Whether the schema of a grant, which is a pattern as LIKE has them, covers a schema. A backslash takes the meaning of what follows. */
+/** Whether a grant covers a schema. The schema of a grant is a LIKE pattern, in which a backslash escapes the next character. */
 export function grantCovers(pattern: string, schema: string): boolean {
   const pieces = Array.from(pattern.toLowerCase().matchAll(/\\.|[\s\S]/gu), ([piece]) => {
     if (piece === '%') return MANY;
@@ -51,8 +51,8 @@ const READS = /^(?:ALL PRIVILEGES|SELECT)\b/;
 const SHOWN = 5;
 
 /**
- * What lets an account past the filtered views of a database that is told of each caller: there is no row-level security, so whoever
- * may read the table reads every row.
+ * Warns when an account that receives values about each caller can read more than the filtered views. MySQL has no row-level
+ * security, so an account that can read a table reads all of its rows.
  */
 export function callerWarnings(grants: readonly Grant[], database: string | null): string[] {
   const reading = grants.filter(({ rights }) => rights.some((right) => READS.test(right)));

@@ -1,8 +1,8 @@
 import type { BoundType } from '#core/lib/sql/result.ts';
 
 /**
- * What makes a boolean and JSON of what is bound: as bare values they are a number and a text, also inside of JSON. MariaDB (10.11) ends with a
- * fault where a JSON column is compared by <=> with JSON_EXTRACT itself, so that stands in another function.
+ * Converts bound values to a boolean and to JSON. The bare values are a number and a text, inside JSON too. MariaDB (10.11) fails
+ * when a JSON column is compared with JSON_EXTRACT by <=>, so that call is wrapped in another function.
  */
 const WRITTEN: Partial<Readonly<Record<string, string>>> = { boolean: '(? = 1)', json: "coalesce(json_extract(?, '$'))" };
 

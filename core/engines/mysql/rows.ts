@@ -5,15 +5,15 @@ import { UTC } from './extras.ts';
 
 export interface MysqlRows {
   begin(fields: readonly MysqlField[]): void;
-  /** False when nothing more is wanted. */
+  /** False when no more rows are needed. */
   add(row: unknown): boolean;
   truncate(): void;
   result(): QueryResult;
 }
 
 /**
- * Collects the rows of one statement up to its limits; of a procedure that gives several results, the first that has rows. The values of its
- * OUT and INOUT parameters are a result of one row, behind all others.
+ * Collects the rows of one statement up to its limits. Of a procedure with several results it takes the first that has rows.
+ * Values of OUT and INOUT parameters arrive as a last result of one row.
  */
 export function createMysqlRows(max_rows: number, max_bytes: number, offset = UTC): MysqlRows {
   const zone = offset === UTC ? 'Z' : offset;
@@ -45,7 +45,7 @@ export function createMysqlRows(max_rows: number, max_bytes: number, offset = UT
       return true;
     }
     if (closed) return true;
-    // The server was told to stop one row after the limit, so the first one too many is also the last.
+    // The server stops one row after the limit, so the first excess row is also the last.
     if (truncated || rows.length >= max_rows) {
       truncated = true;
       return surplus++ === 0 && bytes <= max_bytes;
@@ -92,7 +92,7 @@ function sizeOf(value: MysqlValue): number {
   return typeof value === 'string' || Buffer.isBuffer(value) ? value.length : 32;
 }
 
-/** A cast of the driver: it would make objects of points and lines. */
+/** A type cast for the driver, which would otherwise turn points and lines into objects. */
 export function keepGeometry(field: { readonly type: string; buffer(): Buffer }, next: () => unknown): unknown {
   return field.type === 'GEOMETRY' ? field.buffer() : next();
 }

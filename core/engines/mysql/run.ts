@@ -5,8 +5,8 @@ import { openCounter } from './count.ts';
 import { createMysqlDialer } from './dial.ts';
 import { LOST } from './errors.ts';
 import { mysqlExtras } from './extras.ts';
-import { askServer } from './server.ts';
-import { type MysqlServer, type MysqlRun, type MysqlSession, openMysqlSession } from './session.ts';
+import { askServer, type MysqlServer } from './server.ts';
+import { type MysqlRun, type MysqlSession, openMysqlSession } from './session.ts';
 import { toMysqlValue } from './values.ts';
 import { createSessionPool, NOTICED_MS, type SessionPool } from '../shared/session-pool.ts';
 import type { BoundStatement, QueryResult } from '#core/lib/sql/result.ts';
@@ -14,17 +14,17 @@ import type { ConnectionSettings } from '#core/engines/shared/connection-setting
 import type { DialPolicy, RunOptions, SessionMode } from '#core/engines/shared/source.ts';
 
 const IDLE_MS = 60_000;
-/** Milliseconds that a server may take over a commit, and over tidying a session up. */
+/** Milliseconds that a server may take for a commit, and for cleaning up a session. */
 const COMMIT_MS = 60_000;
 const CLEAN_MS = 2_000;
 
 export interface MysqlRunner {
   readonly pool: SessionPool<SessionMode, MysqlSession>;
-  /** Work in a session. One that died while it was idle says so only when it is used; what only reads is then done again. */
+  /** Runs work in a session. A session that died while idle only fails when it is used; read-only work is then run again. */
   using<Result>(mode: SessionMode, stop: AbortSignal, work: (session: MysqlSession) => Promise<Result>): Promise<Result>;
-  /** Undefined before the first session is open. */
+  /** Undefined until the first session is open. */
   server(): MysqlServer | undefined;
-  /** Runs one statement in a session of its mode, and leaves the session clean. @param variables of the session, see `MysqlRun`. */
+  /** Runs one statement in a session of its mode, and cleans the session up. @param variables of the session, see `MysqlRun`. */
   run(
     statement: Pick<BoundStatement, 'text' | 'values' | 'types'> & { readonly dialect?: string | undefined },
     options: RunOptions,
@@ -33,7 +33,7 @@ export interface MysqlRunner {
   ): Promise<QueryResult>;
 }
 
-/** Sessions of the three modes are never shared; all of them together are at most `pool_size`. */
+/** The three modes never share a session. All sessions together are at most `pool_size`. */
 export function createMysqlRunner(
   settings: ConnectionSettings,
   policy: DialPolicy,
@@ -52,7 +52,7 @@ export function createMysqlRunner(
       return session;
     },
   });
-  /** Sessions that were used before. */
+  /** Sessions that have been used before. */
   const served = new WeakSet<MysqlSession>();
 
   async function using<Result>(
@@ -60,8 +60,8 @@ export function createMysqlRunner(
     stop: AbortSignal,
     work: (session: MysqlSession) => Promise<Result>,
   ): Promise<Result> {
-    // Sessions often die together.
-    for (let left = settings.pool_size; ; left--) {
+    // Idle sessions often die together, so every one of them may fail once.
+    for (let attempts_left = settings.pool_size; ; attempts_left--) {
       let is_reused = false;
       let began = 0;
       try {
@@ -78,7 +78,7 @@ export function createMysqlRunner(
         });
       } catch (error) {
         const is_late = performance.now() - began > NOTICED_MS;
-        if (!isLost(error) || !is_reused || mode === 'write' || stop.aborted || is_late || left === 0) throw error;
+        if (!isLost(error) || !is_reused || mode === 'write' || stop.aborted || is_late || attempts_left === 0) throw error;
       }
     }
   }
@@ -109,12 +109,12 @@ async function runIn(session: MysqlSession, mode: SessionMode, request: MysqlRun
     if (commits) await commit(session);
     return result;
   } finally {
-    // What names plain tables only leaves nothing but its transaction.
+    // A fixed statement leaves nothing but its transaction, because it only names plain tables.
     await clean(session, mode !== 'fixed');
   }
 }
 
-/** Whatever the statement did or was: nothing of it stays, or the session goes. */
+/** Rolls back and resets the session. If that fails, the session is discarded. */
 async function clean(session: MysqlSession, resets: boolean): Promise<void> {
   if (!session.usable) return;
   try {

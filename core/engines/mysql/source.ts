@@ -1,6 +1,17 @@
 import { AppError } from '#core/errors.ts';
 import { untilAborted, withDeadline } from '../shared/deadline.ts';
-import { checksQuestion, COLUMNS, COUNT_COLUMNS, COUNT_TABLES, TABLES, toTable, toTableColumn } from './catalogue.ts';
+import {
+  checksQuestion,
+  COLUMNS,
+  COUNT_COLUMNS,
+  COUNT_TABLES,
+  INDEXES,
+  TABLES,
+  toIndex,
+  toIndexRow,
+  toTable,
+  toTableColumn,
+} from './catalogue.ts';
 import { callerWarnings, type Grant, grantsIn } from './grants.ts';
 import {
   CASCADES,
@@ -15,13 +26,15 @@ import {
 import { isMisfit, isReadOnlyRefusal } from './errors.ts';
 import { createMysqlRunner } from './run.ts';
 import { dialectNamed } from './dialects.ts';
-import type { MysqlServer, MysqlDescription, MysqlSession } from './session.ts';
+import type { MysqlServer } from './server.ts';
+import type { MysqlDescription, MysqlSession } from './session.ts';
 import { typedColumns, typedTexts } from './sql/stand-ins.ts';
 import { MYSQL_UNTRUSTED, type MysqlUntrusted, namesMysqlUntrusted } from './untrusted.ts';
-import { containsPattern, noTable, OWN_LIMITS, textOf } from '../shared/rows.ts';
+import { containsPattern, indexesOf, noTable, CATALOGUE_LIMITS, textOf } from '../shared/rows.ts';
 import type { BoundStatement, BoundType, Column, QueryResult, Row } from '#core/lib/sql/result.ts';
 import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
 import type {
+  Catalogue,
   DialPolicy,
   RunOptions,
   ServerLimit,
@@ -32,13 +45,13 @@ import type {
 } from '#core/engines/shared/source.ts';
 import { plainWarnings } from '../shared/tls.ts';
 import type { StopSignal } from '../shared/stop.ts';
-import { createTrust, LOOK_MS } from '../shared/trust.ts';
+import { createTrust, REFRESH_TIMEOUT_MS } from '../shared/trust.ts';
 
-const OWN: RunOptions = { mode: 'read', ...OWN_LIMITS };
-/** A MySQL or MariaDB database. Sessions of the three modes are never shared; all of them together are at most `pool_size`. */
+const INTERNAL: RunOptions = { mode: 'read', ...CATALOGUE_LIMITS };
+/** A MySQL or MariaDB database. The three modes never share a session. All sessions together are at most `pool_size`. */
 export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Source {
   const names = (settings.session_values ?? []).map(({ name }) => name);
-  /** Sessions for fixed statements: what one of them met is met by all callers. */
+  /** Sessions for fixed statements, which all callers share. */
   const fixed = new Set<MysqlSession>();
   const runner = createMysqlRunner(settings, policy, (mode, session) => {
     for (const other of fixed) if (!other.usable) fixed.delete(other);
@@ -56,8 +69,8 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
 
   async function askUntrusted(): Promise<string> {
     const statement = { text: MYSQL_UNTRUSTED, values: [], types: [] };
-    const limits = { ...OWN, timeout_ms: LOOK_MS, max_rows: 1_000_000 };
-    const { rows, truncated } = await withDeadline(LOOK_MS, undefined, (signal) =>
+    const limits = { ...INTERNAL, timeout_ms: REFRESH_TIMEOUT_MS, max_rows: 1_000_000 };
+    const { rows, truncated } = await withDeadline(REFRESH_TIMEOUT_MS, undefined, (signal) =>
       runner.run(statement, { ...limits, mode: 'fixed' }, signal),
     );
     if (truncated) throw new AppError('internal', 'The database has more views and functions than can be checked.');
@@ -73,7 +86,7 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
     });
 
   const describe = (text: string, types: readonly BoundType[], caller?: StopSignal): Promise<MysqlDescription> =>
-    withDeadline(OWN.timeout_ms, caller, async (signal) => {
+    withDeadline(INTERNAL.timeout_ms, caller, async (signal) => {
       const describeIn = (mode: SessionMode) =>
         runner.using(mode, signal, async (session) => {
           const described = await session.describe(text, signal);
@@ -81,7 +94,7 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
           for (const other of described.columns.length === 0
             ? []
             : typedTexts(text, types, dialectNamed(session.server.dialect).scan)) {
-            // A literal may not stand everywhere a placeholder may.
+            // A literal is not allowed everywhere a placeholder is.
             const found = await session
               .describe(other, signal)
               .catch((error: unknown) => (signal.aborted || isMisfit(error) ? Promise.reject(error) : null));
@@ -92,7 +105,7 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
       try {
         return await describeIn('read');
       } catch (error) {
-        // A session that only reads does not even prepare a statement that writes.
+        // A read-only session refuses to prepare a statement that writes.
         if (!isReadOnlyRefusal(error)) throw error;
         return describeIn('write');
       }
@@ -100,16 +113,10 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
 
   async function look(text: string, values: BoundStatement['values']): Promise<Row[]> {
     const types = values.map((value) => (typeof value === 'number' ? ('integer' as const) : ('string' as const)));
-    return (await query({ text, values, types }, OWN)).rows;
+    return (await query({ text, values, types }, INTERNAL)).rows;
   }
 
-  async function reach(text: string) {
-    const schemas = (await look(SCHEMAS, [])).map(({ name }) => textOf(name));
-    const run_by_name = await look(RUN_BY_NAME, []);
-    return reachOf(text, { run_by_name, schemas, own_schema: settings.database });
-  }
-
-  /** A login has the limit of its account, or that of the server. */
+  /** The time limit of the account, or that of the server. */
   async function limits(): Promise<ServerLimit[]> {
     const { name, ms } = runner.server()?.time_limit ?? { name: '', ms: 0 };
     if (ms === 0) return [];
@@ -122,38 +129,13 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
   return {
     query,
     grammar: () =>
-      withDeadline(OWN.timeout_ms, undefined, (signal) => runner.using('read', signal, async ({ server }) => server.dialect)),
+      withDeadline(INTERNAL.timeout_ms, undefined, (signal) =>
+        runner.using('read', signal, async ({ server }) => server.dialect),
+      ),
     describe: async (text, types, signal) => ({ columns: (await describe(text, types, signal)).columns }),
     origins: async ({ text }, signal) => [...(await describe(text, [], signal)).origins],
-    async tables(filter) {
-      const found = [filter.schema ?? null, ...pattern(filter)];
-      const [count] = await look(COUNT_TABLES, found);
-      const rows = await look(TABLES, [...found, filter.limit, filter.skip, filter.schema ?? null]);
-      return { items: rows.map(toTable), total: Number(count?.['total'] ?? 0) };
-    },
-    async columns({ schema = null, name }, filter) {
-      const place = [schema, name] as const;
-      const found = [...place, ...pattern(filter)];
-      const [count] = await look(COUNT_COLUMNS, [...place, ...found]);
-      if (count?.['present'] === 0) throw noTable();
-      const rows = await look(COLUMNS, [...found, filter.limit, filter.skip, ...place]);
-      // Servers before MySQL 8.0.16 and MariaDB 10.2 know no checks.
-      const checks = await look(checksQuestion(runner.server()?.is_mariadb === true), place).catch(() => []);
-      const texts = checks.map((row) => textOf(row['text']));
-      return { items: rows.map((row) => toTableColumn(row, texts)), total: Number(count?.['total'] ?? 0) };
-    },
-    async cannotRollBack(text) {
-      const tables = await look(LASTING_TABLES, []);
-      return tables.length === 0 ? null : lastingTable(await reach(text), tables);
-    },
-    async cannotCount(text) {
-      const reached = await reach(text);
-      const lasting = lastingTable(reached, await look(LASTING_TABLES, []));
-      if (lasting !== null) return lasting;
-      const sees = seesTriggers(grantsIn(linesOf(await look('SHOW GRANTS', []))));
-      const cascades = await look(CASCADES, []);
-      return uncountedCascade(reached, { cascades, own_schema: settings.database, seesTriggers: sees });
-    },
+    ...catalogueOf(look, () => runner.server()),
+    ...checksOf(look, settings),
     async test() {
       const grants = await look('SHOW GRANTS', []);
       const [cipher] = await look("SHOW SESSION STATUS LIKE 'Ssl_cipher'", []);
@@ -164,6 +146,57 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
     },
     sessions: () => runner.pool.sessions(),
     close: () => runner.pool.close(),
+  };
+}
+
+/** Runs an internal statement. */
+type Look = (text: string, values: BoundStatement['values']) => Promise<Row[]>;
+
+const catalogueOf = (look: Look, server: () => MysqlServer | undefined): Catalogue => ({
+  async tables(filter) {
+    const found = [filter.schema ?? null, ...pattern(filter)];
+    const [count] = await look(COUNT_TABLES, found);
+    const rows = await look(TABLES, [...found, filter.limit, filter.skip, filter.schema ?? null]);
+    return { items: rows.map(toTable), total: Number(count?.['total'] ?? 0) };
+  },
+  async columns({ schema = null, name }, filter) {
+    const table = [schema, name] as const;
+    const found = [...table, ...pattern(filter)];
+    const [count] = await look(COUNT_COLUMNS, [...table, ...found]);
+    if (count?.['present'] === 0) throw noTable();
+    const rows = await look(COLUMNS, [...found, filter.limit, filter.skip, ...table]);
+    // Servers before MySQL 8.0.16 and MariaDB 10.2 have no checks.
+    const checks = await look(checksQuestion(server()?.is_mariadb === true), table).catch(() => []);
+    const texts = checks.map((row) => textOf(row['text']));
+    return { items: rows.map((row) => toTableColumn(row, texts)), total: Number(count?.['total'] ?? 0) };
+  },
+  async indexes({ schema = null, name }) {
+    const rows = await look(INDEXES, [schema, name, schema, name]);
+    if (rows.length === 0) throw noTable();
+    return indexesOf(rows.map(toIndexRow), toIndex);
+  },
+});
+
+/** Whether a writing statement can be rolled back and counted. */
+function checksOf(look: Look, { database }: ConnectionSettings): Pick<Source, 'cannotRollBack' | 'cannotCount'> {
+  const reach = async (text: string) => {
+    const schemas = (await look(SCHEMAS, [])).map(({ name }) => textOf(name));
+    const run_by_name = await look(RUN_BY_NAME, []);
+    return reachOf(text, { run_by_name, schemas, default_schema: database });
+  };
+  return {
+    async cannotRollBack(text) {
+      const tables = await look(LASTING_TABLES, []);
+      return tables.length === 0 ? null : lastingTable(await reach(text), tables);
+    },
+    async cannotCount(text) {
+      const reached = await reach(text);
+      const lasting = lastingTable(reached, await look(LASTING_TABLES, []));
+      if (lasting !== null) return lasting;
+      const sees = seesTriggers(grantsIn(linesOf(await look('SHOW GRANTS', []))));
+      const cascades = await look(CASCADES, []);
+      return uncountedCascade(reached, { cascades, default_schema: database, seesTriggers: sees });
+    },
   };
 }
 

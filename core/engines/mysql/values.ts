@@ -5,7 +5,7 @@ import { atOffset, parseDatetime } from '#core/lib/text/datetimes.ts';
 import { doubleOf, listText, numberText, plainDigits, textOf } from '../shared/rows.ts';
 import { minutesOf, UTC } from './extras.ts';
 
-/** What the server says of a column (MySQL's column definition packet). */
+/** A column as the server describes it (column definition packet of MySQL). */
 export interface MysqlField {
   readonly name: string;
   readonly columnType: number;
@@ -14,17 +14,17 @@ export interface MysqlField {
   readonly flags: number;
   readonly extendedTypeName?: string;
   readonly extendedFormat?: string;
-  /** Its name in the table; empty: it is computed. */
+  /** Its name in the table. Empty: it is computed. */
   readonly orgName?: string;
 }
 
-/** A value as the driver gives it with big numbers and dates as text. */
+/** A value as the driver returns it, with big numbers and dates as text. */
 export type MysqlValue = null | number | string | Buffer | readonly number[];
 
 interface Rule {
   readonly type: string;
   readonly kind: ValueKind;
-  /** @param zone what the session's moments end with: `Z`, or an offset from UTC. */
+  /** @param zone the suffix for moments of the session: `Z`, or an offset from UTC. */
   readonly encode?: (value: MysqlValue, zone: string) => Json;
 }
 
@@ -35,7 +35,7 @@ const UNSIGNED = 32;
 const ENUM = 256;
 const SET = 2048;
 
-/** `tinyint(1)` stays a number: nothing keeps other numbers out of it, and `true` is only a name for 1. */
+/** `tinyint(1)` is a number: the column can hold other numbers, and `true` is only an alias of 1. */
 const RULES: Readonly<Record<number, Rule>> = {
   [Types.TINY]: { type: 'tinyint', kind: 'integer' },
   [Types.SHORT]: { type: 'smallint', kind: 'integer' },
@@ -60,9 +60,9 @@ const RULES: Readonly<Record<number, Rule>> = {
 
 const JSON_RULE: Rule = { type: 'json', kind: 'json', encode: encodeJson };
 
-/** Kind and encoder of a column, both when it is described and when it is fetched. */
+/** Kind and encoder of a column, for descriptions and for results. */
 export function columnRule(field: MysqlField): Rule {
-  // MariaDB's JSON is a text column; only its extended metadata tells.
+  // MariaDB stores JSON in a text column; only the extended metadata shows it.
   if (field.extendedFormat === 'json') return JSON_RULE;
   if (field.columnType === Types.BIT) return bitRule(field);
   const rule = RULES[field.columnType];
@@ -87,7 +87,7 @@ function textRule(field: MysqlField): Rule {
   return { type: long ? 'text' : fixed ? 'char' : 'varchar', kind: 'string' };
 }
 
-/** One bit is a truth value; more are a number, of up to 64 bits. */
+/** One bit is a boolean; more bits are a number, of up to 64 bits. */
 function bitRule({ columnLength }: MysqlField): Rule {
   if (columnLength === 1) return { type: 'bit(1)', kind: 'boolean', encode: (value) => bitsOf(value) === 1n };
   return { type: `bit(${columnLength})`, kind: 'bigint', encode: encodeBits };
@@ -113,13 +113,13 @@ function encodeFloat(value: MysqlValue): Json {
   return value;
 }
 
-/** `0000-00-00` is a date that no calendar has: kept as MySQL writes it. */
+/** `0000-00-00` is not a valid date; it stays as MySQL writes it. */
 function encodeDatetime(value: MysqlValue): Json {
   const text = String(value);
   return text.startsWith('0000-00-00') ? text : text.replace(' ', 'T');
 }
 
-/** A timestamp comes in the zone of the session. */
+/** A timestamp arrives in the time zone of the session. */
 function encodeTimestamp(value: MysqlValue, zone: string): Json {
   const text = String(value);
   return text.startsWith('0000-00-00') ? text : `${text.replace(' ', 'T')}${zone}`;
@@ -133,15 +133,15 @@ function encodeBytes(value: MysqlValue): Json {
   return Buffer.isBuffer(value) ? value.toString('base64') : value;
 }
 
-/** MySQL puts the number of the reference system in four bytes before the well-known binary. */
+/** MySQL puts four bytes with the reference system (SRID) before the well-known binary. */
 function encodeGeometry(value: MysqlValue): Json {
   return Buffer.isBuffer(value) ? value.subarray(4).toString('base64') : null;
 }
 
 /**
- * A bound value as the binary protocol sends it, in the type that a cast to its own would have. Integers go as 64-bit integers, since as
- * doubles they would lose digits and `LIMIT` would refuse them; numbers as decimals, as they are calculated in a statement's text; JSON and
- * arrays as JSON text; moments without `T` and zone, in that of the session.
+ * Converts a bound value for the binary protocol, with the type that a cast to the declared type would have. Integers are sent as
+ * 64-bit integers, since doubles would lose digits and `LIMIT` would refuse them; numbers as decimals, as in SQL text; JSON and
+ * arrays as JSON text; moments without `T` and zone, in the zone of the session.
  */
 export function toMysqlValue(value: Json, type: BoundType, offset = UTC): unknown {
   if (value === null) return typedNull(type);
@@ -156,7 +156,7 @@ export function toMysqlValue(value: Json, type: BoundType, offset = UTC): unknow
   return toMoment(TypedParameter.DATETIME, toDatetime(textOf(value), offset), ' 00:00:00');
 }
 
-/** What is calculated from it has the same type as with any other value. */
+/** A null with the declared type, so that computed columns have the same type as with other values. */
 function typedNull(type: BoundType): unknown {
   const typed = NULLS[typeof type === 'object' ? 'json' : type] ?? TypedParameter.VAR_STRING;
   return typed(null);
@@ -170,7 +170,9 @@ const NULLS: Partial<Readonly<Record<string, (value: null) => unknown>>> = {
   datetime: TypedParameter.DATETIME,
 };
 
-/** Servers cut what has more digits than a decimal, without a word. Throws `sql_error` for digits that no double keeps either. */
+/**
+ * Servers silently truncate numbers with more digits than a decimal. Throws `sql_error` for digits that a double would lose too.
+ */
 function toNumber(value: Json): unknown {
   const digits = plainDigits(textOf(value));
   const [whole = '', fraction = ''] = digits.replace('-', '').split('.');
@@ -181,9 +183,9 @@ function toNumber(value: Json): unknown {
 const MOST_DIGITS = 65;
 const MOST_DECIMALS = 30;
 
-/** The driver keeps milliseconds alone; what is more exact, and dates that no calendar has, go as text. */
+/** The driver only keeps milliseconds. Moments with more digits and invalid dates are sent as text. */
 function toMoment(typed: (value: Date) => unknown, text: string, more: string): unknown {
-  // A server takes years of two digits for those of this century.
+  // A server reads years with two digits as years of this century.
   const moment =
     text.startsWith('00') || /\.\d{4}/.test(text)
       ? Number.NaN
@@ -191,7 +193,7 @@ function toMoment(typed: (value: Date) => unknown, text: string, more: string): 
   return Number.isNaN(moment) ? text : typed(new Date(moment));
 }
 
-/** An element of a list, for JSON_TABLE. MySQL keeps the digits of numbers that are not whole only as text. */
+/** An element of a list, for JSON_TABLE. MySQL only keeps the digits of fractional numbers as text. */
 function itemText(item: Json, type: Exclude<BoundType, object>, offset: string): string {
   if (type === 'datetime') return JSON.stringify(toDatetime(textOf(item), offset));
   return type === 'integer' || (type === 'number' && /^-?\d{1,19}$/.test(textOf(item))) ? numberText(item) : JSON.stringify(item);
@@ -203,7 +205,7 @@ function toInteger(value: Json): unknown {
   return integer > 9223372036854775807n ? LONGLONG.unsigned(integer) : LONGLONG(integer);
 }
 
-/** MySQL compares a moment of another zone only as what clocks show in the zone of the session. */
+/** MySQL cannot compare moments of different zones, so the moment is converted to the zone of the session. */
 function toDatetime(text: string, offset: string): string {
   const datetime = parseDatetime(text);
   if (datetime === null) return text;

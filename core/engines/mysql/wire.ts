@@ -1,24 +1,24 @@
 import type { Connection } from 'mysql2';
 
-/** Bytes of answers to our own statements, and of descriptions of others. */
-export const OWN_BYTES = 8 * 1024 * 1024;
-/** Of the greeting and all else before the login is done. */
+/** Bytes of answers to internal statements, and of descriptions of other statements. */
+export const INTERNAL_BYTES = 8 * 1024 * 1024;
+/** Bytes before the login is done, including the greeting. */
 export const LOGIN_BYTES = 64 * 1024;
 
 export interface PacketMeter {
-  /** From now on so many bytes may come, `one` in one packet. What is more reaches nobody, and `exceeded` is called, once. */
+  /** Resets the limits: `total` bytes, and `one` per packet. Bytes beyond them are dropped, and `exceeded` is called once. */
   allow(total: number, one: number, exceeded: () => void): void;
 }
 
 const HEADER = 4;
-/** A packet of this length is continued by the next one. */
+/** A packet with this length continues in the next one. */
 const CONTINUED = 0xff_ff_ff;
 
-/** Counts packets before the driver sees them: it would keep a whole one, however long it claims to be. */
+/** Counts packets before the driver sees them: the driver would buffer a whole packet, whatever length it claims. */
 export function meterPackets(connection: Connection): PacketMeter {
-  const driver = connection as unknown as { packetParser: { execute(chunk: Buffer): void } };
+  const driver = connection as Connection & { packetParser: { execute(chunk: Buffer): void } };
   const parser = driver.packetParser;
-  let left = LOGIN_BYTES;
+  let remaining = LOGIN_BYTES;
   let largest = LOGIN_BYTES;
   let exceeded = () => {};
   let length = 0;
@@ -43,8 +43,8 @@ export function meterPackets(connection: Connection): PacketMeter {
       at++;
       if (in_header < HEADER) continue;
       packet += length;
-      left -= length + HEADER;
-      if (left < 0 || packet > largest) {
+      remaining -= length + HEADER;
+      if (remaining < 0 || packet > largest) {
         stopped = true;
         if (begin > 0) parser.execute(chunk.subarray(0, begin));
         exceeded();
@@ -60,10 +60,10 @@ export function meterPackets(connection: Connection): PacketMeter {
 
   driver.packetParser = { execute };
   return {
-    allow(total, one, told) {
-      left = total;
+    allow(total, one, onExceeded) {
+      remaining = total;
       largest = one;
-      exceeded = told;
+      exceeded = onExceeded;
     },
   };
 }

@@ -1,11 +1,11 @@
-import type { ColumnUses, Table, TableColumn } from '#core/contract/definitions/schema.ts';
+import type { ColumnUses, Table, TableColumn, TableIndex } from '#core/contract/definitions/schema.ts';
 import type { BoundType, Json, Row } from '#core/lib/sql/result.ts';
-import type { TableFilter } from '#core/engines/shared/source.ts';
-import { regexContaining } from '#core/lib/text/letter-case.ts';
+import type { TableFilter, TableName } from '#core/engines/shared/source.ts';
+import { regexContaining } from '#core/lib/text/search.ts';
 import { NO_USES, parameterTypes, choicesOf } from '../shared/choices.ts';
 import { textOf } from '../shared/rows.ts';
 
-/** One of our own questions to the catalogue: bound values only. */
+/** An internal catalogue query, with bound values only. */
 export interface Question {
   readonly text: string;
   readonly values: readonly Json[];
@@ -18,7 +18,7 @@ const LISTED = `c.relkind in ('r', 'p', 'v', 'm', 'f') and n.nspname !~ '^pg_' a
     and has_schema_privilege(n.oid, 'usage')`;
 
 /**
- * Every answer begins with the exact total, so that a page behind the end still tells it: its one row then has a null name.
+ * Each answer begins with the exact total, so that a page past the end still contains it: its single row then has a null name.
  */
 export function tablesQuestion(filter: TableFilter): Question {
   const text = `
@@ -36,7 +36,7 @@ select (select count(*) from found) as total, page.* from (select 1) as one left
   return { text, values: filterValues(filter), types: ['string', 'string', 'integer', 'integer'] };
 }
 
-/** A type has the operators of one that it needs no conversion to; a database without such a catalogue refuses nothing. */
+/** A type has the operators of each type that it converts to without a function. Without such a catalogue no type is refused. */
 const operatorsOf = (method: 'btree' | 'hash'): string => `(
       t.typtype in ('e', 'r', 'm') or not exists (select from pg_catalog.pg_opclass) or exists (
         select from pg_catalog.pg_opclass o join pg_catalog.pg_am m on m.oid = o.opcmethod
@@ -47,8 +47,8 @@ const operatorsOf = (method: 'btree' | 'hash'): string => `(
       )
     )`;
 
-/** Without a schema the table is the one that the search path of the account finds, else the first by name of schema. */
-export function columnsQuestion(table: { schema?: string; name: string }, filter: TableFilter): Question {
+/** Without a schema it finds the table on the search path of the account, else the first one by name of schema. */
+export function columnsQuestion(table: TableName, filter: TableFilter): Question {
   const text = `
 with recursive wanted as (
   select c.oid from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
@@ -95,6 +95,35 @@ select (select count(*) from found) as total, page.* from wanted left join page 
   };
 }
 
+/** A column of an index that has no name is an expression. Columns that are only included come after the keys and are left out. */
+export function indexesQuestion(table: TableName): Question {
+  const text = `
+with wanted as (
+  select c.oid from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+  where ${LISTED} and c.relname = $1::text and ($2::text is null or n.nspname = $2)
+  order by pg_table_is_visible(c.oid) desc, n.nspname limit 1
+), found as (
+  select i.relname::text as name, x.indisunique as is_unique, x.indisprimary as is_key, m.amname::text as method,
+    pg_get_expr(x.indpred, x.indrelid, true) as condition, p.place, coalesce((
+      select a.attname::text from pg_catalog.pg_attribute a where a.attrelid = x.indrelid and a.attnum = x.indkey[p.place - 1]
+    ), pg_get_indexdef(x.indexrelid, p.place, true)) as part
+  from wanted join pg_catalog.pg_index x on x.indrelid = wanted.oid
+  join pg_catalog.pg_class i on i.oid = x.indexrelid left join pg_catalog.pg_am m on m.oid = i.relam
+  cross join lateral generate_series(1, x.indnkeyatts) as p (place)
+)
+select found.* from wanted left join found on true order by found.is_key desc, found.name, found.place`;
+  return { text, values: [table.name, table.schema ?? null], types: ['string', 'string'] };
+}
+
+export const toIndex = (row: Row, parts: readonly (Json | undefined)[]): TableIndex => ({
+  name: textOf(row['name']),
+  columns: parts.map(textOf),
+  unique: row['is_unique'] === true,
+  primary_key: row['is_key'] === true,
+  type: textOrNull(row['method']),
+  condition: textOrNull(row['condition']),
+});
+
 function filterValues({ schema, search, limit, skip }: TableFilter): Json[] {
   return [schema ?? null, search === undefined ? null : regexContaining(search), limit, skip];
 }
@@ -106,7 +135,7 @@ export function toTable(row: Row): Table {
     in_path: row['in_path'] === true,
     type: textOf(row['type']),
     comment: textOrNull(row['comment']),
-    // -1: never analysed.
+    // -1 means that the table was never analysed.
     ...(Number(row['estimated_rows']) > 0 ? { estimated_rows: Number(row['estimated_rows']) } : {}),
     ...(Number(row['relations']) > 0 ? { relations: Number(row['relations']) } : {}),
   };
@@ -140,11 +169,11 @@ const PARAMETERS = parameterTypes({
   bytes: 'bytea',
 });
 
-/** By the type below domains. What has no parameter type of its own is written as text, which the database reads. */
+/** Uses the base type of a domain. A type without a matching parameter type is written as text, which the database parses. */
 function usesOf(row: Row): ColumnUses {
   const builtin = textOf(row['builtin']);
   const sortable = row['sortable'] === true;
-  // Arrays, composite types and what stands for others.
+  // Arrays, composite types and pseudo-types.
   const is_other = ['A', 'C', 'P'].includes(textOf(row['category'])) || row['type_kind'] === 'c';
   if (is_other || !(sortable || row['comparable'] === true)) return { ...NO_USES, sortable };
   return { parameter: PARAMETERS.get(builtin) ?? 'string', sortable, searchable: row['category'] === 'S' };
@@ -156,7 +185,7 @@ function textOrNull(value: Json | undefined): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** The name of each column in its table, in the order that is asked for. */
+/** The name of each column in its table, in the requested order. */
 export const originsQuestion = (columns: readonly { readonly table: number; readonly attribute: number }[]): Question => ({
   text: `
 select a.attname::text as name from unnest($1::oid[], $2::int2[]) with ordinality as c (relation, attribute, place)
@@ -168,7 +197,7 @@ left join pg_catalog.pg_attribute a on a.attrelid = c.relation and a.attnum = c.
 export const VERSION_SQL = `
 select version() as version, (select rolsuper from pg_catalog.pg_roles where rolname = current_user) as superuser`;
 
-/** Roles that reach beyond the database, and superusers, who have every right of them. */
+/** Roles with rights outside the database. Superusers have the rights of all of them. */
 export const ROLES_SQL = `
 select rolname::text as name from pg_catalog.pg_roles
 where rolname in ('pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program')
@@ -190,9 +219,9 @@ export function rightsWarnings(is_superuser: boolean, roles: readonly Row[]): st
 }
 
 /**
- * One text for everything in the catalogue that a statement is prepared against: relations, columns, functions, types,
- * operators, casts, rules and views, schemas, enum labels and the search path. A changed row is a new version with another
- * `xmin`, a dropped one is missing from the count (PostgreSQL documentation, "System Columns").
+ * A text that changes with everything in the catalogue that a statement is prepared against: relations, columns, functions,
+ * types, operators, casts, rules and views, schemas, enum labels and the search path. A changed row is a new version with another
+ * `xmin`; a dropped row changes the count (PostgreSQL documentation, "System Columns").
  */
 export const FINGERPRINT_SQL = `select md5(concat_ws(',', current_setting('search_path'), current_user, ${[
   ['pg_class', 'oid::bigint'],

@@ -5,15 +5,15 @@ import { lastRow } from '#core/lib/postgres/reader.ts';
 import type { Changes } from '#core/engines/shared/source.ts';
 import type { Row } from '#core/lib/sql/result.ts';
 
-/** Rows that the session changed so far, by what they are. What a transaction before left uncounted cancels out in a difference. */
+/** Row counts of a session so far. Changes that an earlier transaction has not reported yet cancel out in the difference. */
 interface Counted {
   readonly rows: number;
-  /** Definitions: TRUNCATE and DDL change them, and undo or hide the counts of rows. */
+  /** Changed rows of system catalogues. TRUNCATE and DDL change these, and reset or hide the counts of rows. */
   readonly definitions: number;
 }
 
 const CHANGED = 'coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del) filter (where schemaname';
-/** TOAST holds parts of rows that are counted already. */
+/** TOAST tables are excluded: they contain parts of rows that are already counted. */
 const COUNT = `select ${CHANGED} not in ('pg_catalog', 'information_schema', 'pg_toast')), 0)::text, ${CHANGED} = 'pg_catalog'), 0)::text from pg_catalog.pg_stat_xact_all_tables`;
 
 export async function countChanges(line: Line): Promise<Counted> {
@@ -36,7 +36,7 @@ export function changesBetween(before: Counted, after: Counted, direct: number |
   return { direct, all };
 }
 
-/** What changes rows that this database does not count, or that a rollback leaves. */
+/** Objects whose changes this database does not count, or that a rollback does not undo. */
 export const UNCOUNTED_SQL = `select
   current_setting('track_counts') as counts,
   (select count(*) from pg_catalog.pg_foreign_table) as foreign_tables,

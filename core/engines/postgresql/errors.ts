@@ -3,11 +3,11 @@ import { messageStart } from '../shared/bounded-text.ts';
 
 export interface ErrorContext {
   readonly database: string;
-  /** The statement in question, when there is one: its position is counted in it. */
+  /** The statement that failed; the position of the error refers to it. */
   readonly text?: string;
 }
 
-/** Reason of an error after which nothing is known about a session but that it is gone. */
+/** `reason` of an error after which the session is lost and nothing else is known about it. */
 export const LOST = 'connection_lost';
 
 interface ServerError {
@@ -31,7 +31,7 @@ const refusedAccount: Translate = (error) =>
       )
     : unreachable('The database refused the user name or the password; check both.', 'auth_failed');
 
-/** SQLSTATEs that are not simply a fault of the statement. */
+/** SQLSTATEs that are not an ordinary error of the statement. */
 const TRANSLATIONS: Readonly<Record<string, Translate>> = {
   '28P01': refusedAccount,
   '28000': refusedAccount,
@@ -61,7 +61,7 @@ const TRANSLATIONS: Readonly<Record<string, Translate>> = {
     ),
 };
 
-/** Errors of the connection or of the socket below it, not of the server. */
+/** Errors of the connection or its socket, not of the server. */
 const LOST_CODES = new Set([
   'CONNECTION_CLOSED',
   'CONNECTION_ENDED',
@@ -74,7 +74,7 @@ const LOST_CODES = new Set([
   'ERR_SOCKET_CLOSED',
 ]);
 
-/** Translates an error of a session, once: the database's own words for a faulty statement, a sentence for all others. */
+/** Translates an error of a session: the database's message for a faulty statement, a sentence of Sluice for all others. */
 export function translateError(error: unknown, context: ErrorContext): AppError {
   if (error instanceof AppError) return error;
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') {
@@ -100,7 +100,7 @@ export function isCode(error: unknown, ...codes: readonly string[]): boolean {
   return error instanceof Error && 'code' in error && codes.some((code) => code === error.code);
 }
 
-/** Neither the server's error nor ours: nobody knows what the rest of the answer belongs to. */
+/** True for errors that neither the server nor Sluice raised. The rest of the answer cannot be assigned to a statement then. */
 export const isSessionFault = (error: unknown): boolean =>
   !(error instanceof AppError) && !(error instanceof Error && isServerError(error));
 
@@ -109,14 +109,14 @@ export function isServerError(error: Error): error is Error & ServerError {
 }
 
 function sqlError(error: ServerError, text: string | undefined): AppError {
-  const said = messageStart(error.message);
+  const sentence = messageStart(error.message);
   const hint = error.hint === undefined ? '' : ` Hint: ${messageStart(error.hint)}`;
-  const message = hint === '' || /[.!?]$/.test(said) ? said : `${said}.`;
+  const message = hint === '' || /[.!?]$/.test(sentence) ? sentence : `${sentence}.`;
   const position = error.position === undefined || text === undefined ? undefined : offsetOf(Number(error.position), text);
   return new AppError('sql_error', message + hint, { reason: error.code, ...(position === undefined ? {} : { position }) });
 }
 
-/** PostgreSQL counts characters from 1, JavaScript UTF-16 units from 0. */
+/** PostgreSQL counts characters from 1, JavaScript counts UTF-16 units from 0. */
 function offsetOf(position: number, text: string): number {
   let offset = 0;
   for (let i = 1; i < position && offset < text.length; i++) offset += (text.codePointAt(offset) ?? 0) > 0xffff ? 2 : 1;

@@ -22,7 +22,7 @@ const CONDITIONS = [
   'Group Key',
 ];
 
-/** Without ANALYZE: the statement is planned, never run, so its rows are not in it. */
+/** Without ANALYZE the statement is planned but never run, so the plan has no actual row counts. */
 export const POSTGRESQL_PLANS: PlanReader = {
   prefix: 'explain (format json) ',
   read(rows) {
@@ -31,23 +31,23 @@ export const POSTGRESQL_PLANS: PlanReader = {
   },
 };
 
-/** Steps that pass rows on as they come. */
+/** Steps that return rows as they arrive. */
 const PASSES_ON = new Set(['Limit', 'Result', 'ProjectSet', 'Append', 'Merge Append', 'Subquery Scan', 'LockRows']);
 
-/** @param above whether a limit ends the step that takes these rows. */
+/** @param above whether a limit ends the step that reads these rows. */
 function toNode(value: Json | undefined, above: Above = { limited: false, filter: '' }): PlanNode | null {
   const plan = asObject(value);
   if (plan === null) return null;
   const operation = asText(plan['Node Type']) ?? 'Step';
   const conditions = CONDITIONS.flatMap((name) => {
     const found = plan[name];
-    const said = Array.isArray(found) ? found.join(', ') : asText(found);
-    return said === undefined ? [] : [`${name}: ${said}`];
+    const text = Array.isArray(found) ? found.join(', ') : asText(found);
+    return text === undefined ? [] : [`${name}: ${text}`];
   });
   const filter = asText(plan['Filter']) ?? '';
   const relationship = asText(plan['Parent Relationship']);
   const subplan = asText(plan['Subplan Name']);
-  // A hashed one runs once.
+  // A hashed subplan runs once.
   const isSubplan = relationship === 'SubPlan' && subplan !== undefined && !above.filter.includes(`hashed ${subplan}`);
   const limited = above.limited && filter === '';
   const inside: Above = { limited: operation === 'Limit' || (limited && PASSES_ON.has(operation)), filter };
@@ -74,7 +74,7 @@ interface Above {
   readonly loops?: boolean;
 }
 
-/** An index that has no condition is read from end to end, for its order or because it is smaller than the table. */
+/** Without a condition the whole index is read, for its order or because it is smaller than the table. */
 function scanOf(operation: string, plan: Readonly<Record<string, Json>>): PlanNode['scan'] {
   if (operation === 'Seq Scan') return 'full';
   if (!operation.includes('Index')) return undefined;

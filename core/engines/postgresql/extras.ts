@@ -3,13 +3,13 @@ import { type Extra, extrasOf, textField } from '../shared/extras.ts';
 const APPLICATION_NAME = 'sluice';
 
 /**
- * A schema by its name. None of PostgreSQL's own: as long as `pg_catalog` is not in the list it is searched first, and a plain
- * name of a function or type means what it says. What runs in sessions that calls share depends on that.
+ * The name of a schema that is not a system schema. As long as `pg_catalog` is not in the list, it is searched first, so that
+ * unqualified names of functions and types are the built-in ones. The safety of shared sessions depends on that.
  */
 const SCHEMA = /^(?:[a-z_][a-z0-9_$]*|"[^"'\\\p{Cc}]+")$/iu;
-const OWN_SCHEMA = /^"?pg_/i;
+const SYSTEM_SCHEMA = /^"?pg_/i;
 
-/** Settings of the planner and of resources: none of them changes what a statement means or may do. */
+/** Settings of the planner and of resources. None of them changes the meaning or the rights of a statement. */
 const OPTIONS: ReadonlySet<string> = new Set(
   `cpu_index_tuple_cost cpu_operator_cost cpu_tuple_cost cursor_tuple_fraction default_statistics_target effective_cache_size
    effective_io_concurrency enable_bitmapscan enable_gathermerge enable_hashagg enable_hashjoin enable_incremental_sort
@@ -39,7 +39,9 @@ export const POSTGRESQL_EXTRAS: readonly Extra[] = [
     fault(value) {
       const names = value.split(',').map((name) => name.trim());
       if (!names.every((name) => SCHEMA.test(name))) return 'must be names of schemas, separated by commas.';
-      return names.some((name) => OWN_SCHEMA.test(name)) ? "names a schema of PostgreSQL's own, which is searched anyway." : null;
+      return names.some((name) => SYSTEM_SCHEMA.test(name))
+        ? "names a schema of PostgreSQL's own, which is searched anyway."
+        : null;
     },
   },
   {
@@ -53,12 +55,12 @@ export const POSTGRESQL_EXTRAS: readonly Extra[] = [
   },
 ];
 
-/** What a connection asks its sessions to be set to; settings that statements depend on are not among it. */
+/** The settings that a connection requests for its sessions. Settings that statements depend on are not allowed. */
 export function sessionSettings(extra_params: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
-  const { options, ...own } = extrasOf(POSTGRESQL_EXTRAS, extra_params);
+  const { options, ...named } = extrasOf(POSTGRESQL_EXTRAS, extra_params);
   const settings = optionsIn(options ?? '').flatMap((option) => {
     const [, name, value] = OPTION.exec(option) ?? [];
     return name === undefined || value === undefined ? [] : [[name, value] as const];
   });
-  return { application_name: APPLICATION_NAME, ...Object.fromEntries(settings), ...own };
+  return { application_name: APPLICATION_NAME, ...Object.fromEntries(settings), ...named };
 }

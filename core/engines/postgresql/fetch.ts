@@ -19,22 +19,22 @@ import { isJsonOid, keepsZone, scalarOf } from './parameters/types.ts';
 import { toBound, withoutZone } from './values.ts';
 import type { BoundStatement } from '#core/lib/sql/result.ts';
 
-/** A statement that a session has prepared, and what the database said of it. */
+/** A statement that a session has prepared, with the database's description of it. */
 export interface CachedStatement {
   readonly name: string;
   readonly oids: readonly number[];
   readonly columns: SourceColumns;
 }
 
-/** Tags of statements that say how many rows they changed. */
+/** Command tags that contain the number of changed rows. */
 const CHANGING = /^(?:INSERT|UPDATE|DELETE|MERGE) /;
 const CHUNK_ROWS = 500;
 const MORE = Buffer.concat([executeSome(CHUNK_ROWS), FLUSH]);
 
-/** Most bytes that rows of an answer may have before the session is ended. */
+/** Bytes of rows in an answer after which the session is closed. */
 export const enoughOf = (max_bytes: number): number => 2 * max_bytes + 1024 * 1024;
 
-/** @param name empty: until the next such statement. */
+/** @param name empty: the statement is replaced by the next one without a name. */
 export async function prepare(
   line: Line,
   { text, declared = [] }: Pick<BoundStatement, 'text' | 'declared'>,
@@ -44,7 +44,7 @@ export async function prepare(
   return { name, ...(await prepareText(line, text, declared.map(oidOf), name, kind)) };
 }
 
-/** @param types oids of the placeholders; 0 or absent: the database infers it. */
+/** @param types oids of the placeholders; 0 or absent: the database infers the type. */
 export async function prepareText(
   line: Line,
   text: string,
@@ -62,30 +62,30 @@ export async function prepareText(
   return { oids, columns };
 }
 
-/** Why an answer does not count: the placeholders of the kept statement have other types now. */
+/** Discards an answer: the placeholders of the cached statement now have other types. */
 export const RETYPED = new Error('The placeholders of the statement have other types now.');
 
 /**
- * Asks for the types that the placeholders of a statement have now. It travels in one write with the statement, before
- * what may fail for them.
+ * Asks for the current types of a statement's placeholders. The message is in the same write as the statement, before it, because
+ * the statement may fail due to other types.
  */
 export const askTypes = ({ text, declared = [] }: Pick<BoundStatement, 'text' | 'declared'>): Buffer =>
   Buffer.concat([parseMessage('', text, declared.map(oidOf)), describeMessages('')]);
 
-/** Whether a message answers `askTypes`, and not with the types that the session keeps. */
+/** True when a message answers `askTypes` with other types than the cached ones. */
 export const isRetyping = (message: Incoming, oids: CachedStatement['oids']): boolean =>
   message.type === 't' && readOids(message).join() !== oids.join();
 
-/** Limits apply while rows come in: no more is held than what is answered, and about as many bytes on top. */
+/** Limits apply while rows arrive: memory is at most the returned rows and about as many bytes again. */
 export async function execute(
   line: Line,
-  kept: CachedStatement,
+  cached: CachedStatement,
   statement: BoundStatement,
   options: FetchOptions & { readonly kind: ExchangeKind; readonly settings?: Buffer | null; readonly asks_types?: boolean },
   memory: Memory,
 ): Promise<Fetched> {
   const { portal, mode, kind, max_rows, max_bytes, settings = null, asks_types = false } = options;
-  const { columns } = kept;
+  const { columns } = cached;
   const rows = openRows(columns, options, memory);
   const enough = enoughOf(max_bytes);
   let affected = 0;
@@ -93,16 +93,16 @@ export async function execute(
   let retyped = false;
   const tail = portal ? [executeSome(Math.min(CHUNK_ROWS, max_rows + 1)), FLUSH] : [EXECUTE];
   const on = (message: Incoming) => {
-    retyped ||= isRetyping(message, kept.oids);
+    retyped ||= isRetyping(message, cached.oids);
     if (message.type === 'C' && mode === 'write' && CHANGING.test(readTag(message))) direct = readCount(message);
     if (message.type === 'C' && columns.length === 0) affected = readCount(message);
     const next = portal ? nextStep(message.type, rows) : null;
     if (next !== null) line.more(next, next !== MORE);
   };
-  // A statement that writes runs to its end, whatever it returns.
+  // A writing statement runs to its end, whatever it returns.
   const limits = mode === 'write' ? { enough: Number.POSITIVE_INFINITY, largest: enough, spills: false } : { enough };
   try {
-    const bound = bindMessage(kept.name, valuesOf(statement, kept));
+    const bound = bindMessage(cached.name, valuesOf(statement, cached));
     const before = [...(settings === null ? [] : [settings]), ...(asks_types ? [askTypes(statement)] : [])];
     await line.exchange(Buffer.concat([...before, bound, ...tail]), kind, {
       on,
@@ -127,7 +127,7 @@ export async function execute(
   };
 }
 
-/** What the server is told after a chunk of a portal; the end of every portal is a Sync. */
+/** The message to send after a chunk of a portal. Every portal ends with a Sync. */
 function nextStep(type: string, rows: RowSink): Buffer | null {
   if (type === 'C' || type === 'E' || type === 'I') return SYNC;
   if (type !== 's') return null;

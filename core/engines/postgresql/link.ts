@@ -16,11 +16,11 @@ const ANSWER_MS = 10_000;
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
 const CANCEL_CODE = 80_877_102;
 
-/** A dialled socket, encrypted as `ssl_mode` asks for (contract section 3). */
+/** A dialled socket, encrypted according to `ssl_mode`. */
 export async function openLink(settings: ConnectionSettings, policy: DialPolicy, signal: AbortSignal): Promise<Link> {
   const secure = policy.network?.sockets?.secure ?? secureSocket;
   const socket = await dial(settings, policy, signal);
-  // Errors are followed by close; without a listener they would end the process.
+  // `close` follows every error. Without a listener the error would end the process.
   socket.on('error', () => {});
   if (settings.ssl_mode === 'disable') return { socket, encrypted: false };
   try {
@@ -48,7 +48,7 @@ async function dial(settings: ConnectionSettings, policy: DialPolicy, signal: Ab
   return dialSocket(target, signal);
 }
 
-/** Exactly one byte may answer: more would be bytes that somebody put in front of the encrypted ones (CVE-2021-23222). */
+/** The answer must be exactly one byte. Further bytes were injected before the encrypted ones (CVE-2021-23222). */
 function offersTls(socket: Socket, signal: AbortSignal): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const ends = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]);
@@ -78,7 +78,7 @@ function offersTls(socket: Socket, signal: AbortSignal): Promise<boolean> {
   });
 }
 
-/** The cancel request of the protocol: a connection of its own, which the server closes once it has sent the signal. */
+/** Sends the protocol's cancel request on a separate connection, which the server closes once it has sent the signal. */
 export async function sendCancel(
   settings: ConnectionSettings,
   policy: DialPolicy,

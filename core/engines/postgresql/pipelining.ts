@@ -10,18 +10,18 @@ import type { PostgresSession } from './session.ts';
 import type { SessionPool } from '../shared/session-pool.ts';
 import type { BoundStatement, QueryResult } from '#core/lib/sql/result.ts';
 import type { RunOptions, PipelineSlot, SessionMode } from '#core/engines/shared/source.ts';
-import { STOP_GRACE, type StopSignal } from '../shared/stop.ts';
+import { STOP_GRACE_MS, type StopSignal } from '../shared/stop.ts';
 import type { Timeouts } from '../shared/timeouts.ts';
 import { lateAfter, timeOf } from './time-limit.ts';
 
 /**
- * Fixed statements that were measured as fast, several on their way on one session: each has its own Sync, so that they know
- * nothing of each other. The database runs no more at once than there are sessions. Only the first one of a session can be
- * cancelled there; when it takes long or is cancelled, those behind it are displaced: they run again elsewhere, which is safe,
- * because the session only reads.
+ * Sends several fixed statements that were measured as fast on one session. Each has a separate Sync, so they are independent.
+ * The database runs at most as many at once as there are sessions. Only the first statement of a session can be cancelled; when
+ * it is slow or cancelled, those behind it are displaced: they run again on another session, which is safe because the session is
+ * read-only.
  */
 export interface Pipelining {
-  /** Null when the statement is not one of these, or has to wait for a session of its own. */
+  /** Null when the statement does not qualify, or needs an exclusive session. */
   slot(statement: BoundStatement, sessions: number): PipelineSlot | null;
 }
 
@@ -32,9 +32,9 @@ export interface PipeliningOptions {
   readonly timeouts: Timeouts;
 }
 
-/** Why a statement has no answer here: it is run again, by itself. */
+/** The statement has no result here and is run again on an exclusive session. */
 const DISPLACED = Symbol('displaced');
-/** Statements on their way on one session. */
+/** Maximum of pending statements per session. */
 const DEPTH = 8;
 
 export function createPipelining(context: PipeliningOptions): Pipelining {
@@ -45,8 +45,8 @@ export function createPipelining(context: PipeliningOptions): Pipelining {
       if (!memory.latencies.isFast(text) || memory.large.has(text)) return null;
       const session = pool.share('fixed', { sessions, depth: DEPTH }, ({ pipeline, read_only }) => {
         if (pipeline === null || !read_only || pipeline.is_stalled()) return false;
-        const kept = pipeline.keeps(statement);
-        return kept !== undefined && unknownTypes(kept.columns, memory).length === 0;
+        const cached = pipeline.cachedStatement(statement);
+        return cached !== undefined && unknownTypes(cached.columns, memory).length === 0;
       });
       if (session === null || session.pipeline === null) return null;
       return new PipelinedCall(context, session, session.pipeline, statement);
@@ -54,7 +54,7 @@ export function createPipelining(context: PipeliningOptions): Pipelining {
   };
 }
 
-/** One statement from its sending to the end of its answer; its promise may be settled before that. */
+/** One statement, from sending it to the end of its answer. Its promise may settle earlier. */
 class PipelinedCall implements Exchange, PipelineSlot {
   rows: RowSink | null = null;
   readonly kind = 'call';
@@ -78,7 +78,7 @@ class PipelinedCall implements Exchange, PipelineSlot {
   #oids: CachedStatement['oids'] = [];
   #changed = 0;
   #settled = false;
-  /** Why it was stopped, while the database is asked to stop it. */
+  /** Why it was stopped, while the database is cancelling it. */
   #stopped: unknown = null;
   #forget: () => void = () => {};
 
@@ -92,19 +92,19 @@ class PipelinedCall implements Exchange, PipelineSlot {
   query(options: RunOptions): Promise<QueryResult | null> {
     const { timeouts, memory, pool } = this.#context;
     const { timeout_ms, signal } = options;
-    const kept = this.#pipeline.keeps(this.#statement);
-    if (kept === undefined || !this.#session.usable || signal?.aborted === true) {
+    const cached = this.#pipeline.cachedStatement(this.#statement);
+    if (cached === undefined || !this.#session.usable || signal?.aborted === true) {
       pool.unshare(this.#session);
       return Promise.resolve(null);
     }
     this.#timeout_ms = timeout_ms;
-    this.#columns = kept.columns;
-    this.#oids = kept.oids;
+    this.#columns = cached.columns;
+    this.#oids = cached.oids;
     this.steady = memory.latencies.isSteady(this.#statement.text);
     this.enough = this.largest = enoughOf(options.max_bytes);
-    this.rows = openRows(kept.columns, options, memory);
+    this.rows = openRows(cached.columns, options, memory);
     const cancel = () => this.#stop(new AppError('cancelled', 'The caller disconnected, so the statement was cancelled.'));
-    // What has not begun has had none of its time.
+    // A statement that has not begun has not used any of its time.
     const timeout = timeouts.add(timeout_ms, () =>
       this.#stop(this.#is_running() ? lateAfter(this.#session, timeout_ms) : DISPLACED),
     );
@@ -116,7 +116,7 @@ class PipelinedCall implements Exchange, PipelineSlot {
     const limit_ms = timeOf(this.#session, timeout_ms);
     if (this.#session.timeout_ms !== limit_ms) this.#pipeline.setTimeout((this.#session.timeout_ms = limit_ms));
     try {
-      this.#pipeline.send(kept, this.#statement, this, options.session);
+      this.#pipeline.send(cached, this.#statement, this, options.session);
     } catch (error) {
       pool.unshare(this.#session);
       this.#reject(this.#translate(error));
@@ -136,7 +136,7 @@ class PipelinedCall implements Exchange, PipelineSlot {
     const { pool, memory } = this.#context;
     const { text } = this.#statement;
     this.#session.uses++;
-    // It never began when the session was lost before its turn.
+    // It never began if the session was lost before its turn.
     if (this.since > 0) memory.latencies.note(text, performance.now() - this.since, this.rows?.rows.length ?? 0);
     if (error === FLOODED) memory.large.add(text);
     else if (error !== null) memory.latencies.noteFailure(text);
@@ -150,12 +150,12 @@ class PipelinedCall implements Exchange, PipelineSlot {
     return true;
   }
 
-  /** Its caller left before it began: now that it takes long, it is cancelled after all. */
+  /** Cancels it now that it is slow, if its caller left before it began. */
   linger(): void {
     if (this.#settled) void this.#session.stop();
   }
 
-  /** The answer of the first one may wait for that of another, and that one be late. */
+  /** False while the first statement waits for the answer of another one, which may be the slow one. */
   #is_running(): boolean {
     return this.#pipeline.is_first(this) && !this.joined;
   }
@@ -173,10 +173,10 @@ class PipelinedCall implements Exchange, PipelineSlot {
     this.#answer.resolve(toResult({ source, rows: rows.rows, truncated: rows.truncated(), affected_rows }, this.#context.memory));
   }
 
-  /** What the statement itself is to blame for is its answer; all else is asked again. */
+  /** Errors of the statement itself are its result; after any other error it runs again. */
   #faultOf(error: unknown): unknown {
     if (isStale(error, this.#statement)) {
-      // Whether it has to be prepared again is asked by the session that runs it by itself.
+      // The exclusive session decides whether it must be prepared again.
       if (!isRefusedValue(error)) this.#pipeline.forget(this.#statement);
       return DISPLACED;
     }
@@ -203,13 +203,16 @@ class PipelinedCall implements Exchange, PipelineSlot {
     else this.#answer.reject(error);
   }
 
-  /** A cancel request meets whatever the session runs: only the first one sends it, and nobody waits behind it. */
+  /**
+   * A cancel request stops whatever the session is running. Only the first statement sends it, after those behind it were
+   * displaced.
+   */
   #stop(reason: unknown): void {
     if (this.#settled || this.#stopped !== null) return;
     if (!this.#pipeline.is_first(this)) return this.#reject(reason);
     this.#stopped = reason;
     this.#pipeline.displace();
     void this.#session.stop();
-    this.#context.timeouts.add(STOP_GRACE, () => this.#reject(reason));
+    this.#context.timeouts.add(STOP_GRACE_MS, () => this.#reject(reason));
   }
 }

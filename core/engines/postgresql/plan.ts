@@ -9,15 +9,15 @@ import type { RunOptions } from '#core/engines/shared/source.ts';
 /** Columns as the server describes them. */
 export type SourceColumns = readonly DescribedColumn[];
 
-/** What one connection learns while it is used; shared by its sessions. */
+/** Facts that a connection learns while it is used. Its sessions share them. */
 export interface Memory {
   /** Types that are not built in, by oid. */
   readonly types: Map<number, TypeInfo>;
-  /** A prepared statement keeps its list of columns, so what follows from it is worked out once. */
+  /** Derived once per prepared statement, which always has the same list of columns. */
   readonly plans: WeakMap<SourceColumns, Plan>;
-  /** Fixed texts that once gave far more rows than asked for: fetched through a portal from then on. */
+  /** Fixed texts that once returned far more rows than the limit. They are fetched through a portal from then on. */
   readonly large: LargeTexts;
-  /** How long fixed texts take. */
+  /** Measured latencies of fixed texts. */
   readonly latencies: LatencyStats;
 }
 
@@ -28,7 +28,7 @@ export interface LargeTexts {
 
 const LARGE_TEXTS = 10_000;
 
-/** Keeps no more than so many: a statement built from values gives a text for each. */
+/** Limited, because a statement that is built from values has a text for each value. */
 export function createLargeTexts(most = LARGE_TEXTS): LargeTexts {
   const texts = new Set<string>();
   return {
@@ -42,22 +42,22 @@ export function createLargeTexts(most = LARGE_TEXTS): LargeTexts {
 interface Plan {
   readonly names: readonly string[];
   readonly columns: readonly Column[];
-  /** Columns whose text was left as it came, because their type is not built in. */
+  /** Columns that are still text, because their type is not built in. */
   readonly late: readonly { readonly name: string; readonly parse: ParseText }[];
 }
 
-/** Rows as they came: values of types that nobody looked up yet are still text. */
+/** Rows as they arrived: values of unknown types are still text. */
 export interface Fetched {
   readonly source: SourceColumns;
   readonly rows: Row[];
   readonly truncated: boolean;
   readonly affected_rows: number | null;
-  /** Rows that a writing statement says that it changed; null or absent: it does not say. */
+  /** Rows that a writing statement reports as changed. Null or absent: it reports none. */
   readonly direct?: number | null;
 }
 
 export interface FetchOptions extends Pick<RunOptions, 'mode' | 'max_rows' | 'max_bytes'> {
-  /** Fetch in chunks that the database waits between, at the price of a round trip. */
+  /** Fetches in chunks and waits between them, at the cost of a round trip. */
   readonly portal: boolean;
 }
 
@@ -91,7 +91,7 @@ export function describedColumns(source: SourceColumns, memory: Memory): readonl
   return planOf(source, memory).columns;
 }
 
-/** The answer, once every type in it is known: values of user-defined array types came as text. */
+/** The result, once all types are known. Values of user-defined array types arrived as text. */
 export function toResult({ source, rows, truncated, affected_rows }: Fetched, memory: Memory): QueryResult {
   const { columns, late } = planOf(source, memory);
   for (const { name, parse } of late) {
@@ -103,14 +103,14 @@ export function toResult({ source, rows, truncated, affected_rows }: Fetched, me
   return { columns, rows, truncated, affected_rows };
 }
 
-/** The values of a domain's array look like those of the type below it. */
+/** The array of a domain has the same text form as that of its base type. */
 const TYPES_SQL = `
 select t.oid::int8 as oid, format_type(t.oid, null) as name, coalesce(nullif(e.typbasetype, 0), e.oid)::int8 as item,
   format_type(e.oid, null) as item_name, e.typdelim::text as delimiter
 from pg_catalog.pg_type t left join pg_catalog.pg_type e on e.oid = t.typelem and e.typarray = t.oid
 where t.oid = any($1::oid[])`;
 
-/** Asks for types by their oids; `learnTypes` takes the answer. */
+/** Queries types by their oids; `learnTypes` reads the answer. */
 export const typesQuestion = (oids: readonly number[]): BoundStatement => ({
   text: TYPES_SQL,
   values: [oids],

@@ -12,44 +12,46 @@ import type { BoundStatement } from '#core/lib/sql/result.ts';
 import type { RunOptions, SessionState } from '#core/engines/shared/source.ts';
 
 /**
- * Runs the statements of a read-only session after its login, by the extended protocol with text values: each is parsed once
- * and kept, a call is one write, and rows become objects while they arrive. Each statement has a read-only transaction of its own that is rolled back, whatever it did; its messages travel in the same
- * write, so that it costs no round trip.
+ * Runs the statements of a read-only session after its login, with the extended protocol and text values: each statement is
+ * parsed once and cached, a call is one write, and rows become objects as they arrive. Each statement has a read-only transaction
+ * that is always rolled back; its messages are in the same write, so it costs no round trip.
  */
 export interface ReadOnlyPipeline {
-  /** One statement at a time. Rejects with the fields of the server's error, or with a code of the connection. */
+  /** Runs one statement at a time. Rejects with the fields of the server's error, or with a code of the connection. */
   fetch(statement: BoundStatement, options: PipelineOptions, memory: Memory): Promise<Fetched>;
-  /** The statement as this session keeps it; undefined when it was not prepared here. */
-  keeps(statement: BoundStatement): CachedStatement | undefined;
-  /** Sends a kept statement behind those that are on their way. They are answered in this order. */
-  send(kept: CachedStatement, statement: BoundStatement, exchange: Exchange, session: SessionState | undefined): void;
-  /** Prepares the statement anew when it is needed again. */
+  /** The statement as this session has cached it. Undefined when it was not prepared here. */
+  cachedStatement(statement: BoundStatement): CachedStatement | undefined;
+  /** Sends a cached statement behind the pending ones. Answers arrive in the same order. */
+  send(cached: CachedStatement, statement: BoundStatement, exchange: Exchange, session: SessionState | undefined): void;
+  /** Removes the statement from the cache, so that it is prepared again. */
   forget(statement: BoundStatement): void;
   is_first(exchange: Exchange): boolean;
-  /** Tells those behind the first one that they had better go elsewhere. */
+  /** Asks the statements behind the first one to run on another session. */
   displace(): void;
-  /** The first one took so long that the others were sent elsewhere, and it is not done yet. */
+  /** True when the others were displaced by a slow first statement that has not ended yet. */
   is_stalled(): boolean;
   /** Sets the time limit together with the next statement. */
   setTimeout(timeout_ms: number): void;
-  /** The value in the last row of one of our own texts, which brings its own transaction and is never kept. */
+  /** The value in the last row of an internal text, which includes its transaction and is not cached. */
   ask(text: string, max_bytes: number): Promise<string>;
-  /** Every transaction ended as it had to, no reported setting changed, and the time limit could be set. */
+  /** True when every transaction ended as expected, no reported setting changed, and the time limit could be set. */
   is_clean(): boolean;
-  /** Statements that the session keeps. */
-  kept(): number;
+  /** Number of cached statements. */
+  cachedCount(): number;
 }
 
 export type PipelineOptions = Omit<FetchOptions, 'mode'> & Pick<RunOptions, 'session'>;
 
-/** The server's routines that find that a kept statement does not fit any more: it is prepared again. */
+/** Server routines that report a cached statement as outdated; it is prepared again. */
 const STALE = new Set(['FetchPreparedStatement', 'RevalidateCachedQuery']);
-/** SQLSTATEs that say the same: the types that were inferred for its placeholders fit no more, since a column has another one. */
+/** SQLSTATEs with the same meaning: a column has another type, so the inferred types of placeholders no longer match. */
 const MISFITS = ['42883', '42725', '42804'];
-/** SQLSTATEs of a value that does not fit its placeholder: its type may be too narrow now. */
+/** SQLSTATEs for a value that does not fit its placeholder, whose type may now be too narrow. */
 const REFUSED_VALUES = ['22003', '22P02', '22007'];
 
-/** @param chains the server knows `rollback and chain`. @param names of what each statement is told of its caller. */
+/**
+ * @param chains the server supports `rollback and chain`. @param names of the settings that each statement has from its caller.
+ */
 export function openReadOnlyPipeline(line: Line, chains: boolean, names: readonly string[]): ReadOnlyPipeline {
   const statements = new Map<string, CachedStatement>();
   let count = 0;
@@ -58,9 +60,9 @@ export function openReadOnlyPipeline(line: Line, chains: boolean, names: readonl
     names.length === 0 ? null : sendSettings(settingValues(names, session));
 
   async function keep(statement: BoundStatement): Promise<CachedStatement> {
-    const kept = await prepare(line, statement, `s${++count}`, 'call');
-    statements.set(keyOf(statement), kept);
-    return kept;
+    const cached = await prepare(line, statement, `s${++count}`, 'call');
+    statements.set(keyOf(statement), cached);
+    return cached;
   }
 
   async function isRetyped(known: CachedStatement, statement: BoundStatement): Promise<boolean> {
@@ -73,11 +75,11 @@ export function openReadOnlyPipeline(line: Line, chains: boolean, names: readonl
       const known = statements.get(keyOf(statement));
       const settings = settingsFor(options.session);
       const kind = options.portal ? 'held' : 'call';
-      const run = (kept: CachedStatement, asks_types = false) =>
-        execute(line, kept, statement, { ...options, mode: 'fixed', kind, settings, asks_types }, memory);
+      const run = (cached: CachedStatement, asks_types = false) =>
+        execute(line, cached, statement, { ...options, mode: 'fixed', kind, settings, asks_types }, memory);
       try {
         if (known === undefined) return await run(await keep(statement));
-        // No error says that a column has become wider when the value is cut without one.
+        // When a column became wider, the value is silently truncated, without an error.
         return await run(known, isNarrowed(statement, known.oids));
       } catch (error) {
         if (known === undefined || !isStale(error, statement)) throw error;
@@ -86,14 +88,14 @@ export function openReadOnlyPipeline(line: Line, chains: boolean, names: readonl
         return run(await keep(statement));
       }
     },
-    keeps: (statement) => statements.get(keyOf(statement)),
-    send(kept, statement, sent, session) {
+    cachedStatement: (statement) => statements.get(keyOf(statement)),
+    send(cached, statement, sent, session) {
       const settings = settingsFor(session);
       const before = [
         ...(settings === null ? [] : [settings]),
-        ...(isNarrowed(statement, kept.oids) ? [askTypes(statement)] : []),
+        ...(isNarrowed(statement, cached.oids) ? [askTypes(statement)] : []),
       ];
-      const bytes = bindAndExecute(kept.name, valuesOf(statement, kept));
+      const bytes = bindAndExecute(cached.name, valuesOf(statement, cached));
       sent.settings = settings !== null;
       line.put({ bytes: before.length === 0 ? bytes : Buffer.concat([...before, bytes]), exchange: sent });
     },
@@ -110,7 +112,7 @@ export function openReadOnlyPipeline(line: Line, chains: boolean, names: readonl
       return rows.cells[0] ?? '';
     },
     is_clean: () => line.is_clean(),
-    kept: () => count,
+    cachedCount: () => count,
   };
 }
 
@@ -122,7 +124,7 @@ export const isStale = (error: unknown, { values }: BoundStatement): boolean =>
   (values.length > 0 && isRefusedValue(error)) ||
   (error instanceof Error && 'routine' in error && STALE.has(String(error.routine)));
 
-/** Two statements of one text with other declared types are two. */
+/** Statements with the same text and different declared types are cached separately. */
 function keyOf({ text, declared }: BoundStatement): string {
   if (declared === undefined) return text;
   const known = keys.get(declared);
@@ -131,5 +133,5 @@ function keyOf({ text, declared }: BoundStatement): string {
   keys.set(declared, { text, key });
   return key;
 }
-/** The list of a text is made once, and a key that is made anew is hashed anew. */
+/** Caches keys by the list of types, because a new string would be hashed again. */
 const keys = new WeakMap<readonly (string | null)[], { readonly text: string; readonly key: string }>();

@@ -4,7 +4,7 @@ import { isAsciiType } from './parameters/types.ts';
 import type { ParseText } from './values.ts';
 import type { Json, Row } from '#core/lib/sql/result.ts';
 
-/** Rows of one answer, as long as they are within its limits. */
+/** Reads the rows of one answer within its limits. */
 export interface RowSink extends RowReader {
   readonly rows: Row[];
   truncate(): void;
@@ -14,7 +14,7 @@ export interface RowSink extends RowReader {
 interface Reading {
   readonly name: string;
   readonly is_number: boolean;
-  /** Its text has no other letters. */
+  /** True when its text is ASCII only. */
   readonly is_ascii: boolean;
   readonly parse: ParseText | undefined;
 }
@@ -61,7 +61,7 @@ export function openRows(
         }
         at = end;
       }
-      // The reader ends the session: a value that is longer than what came is none.
+      // A length beyond the received bytes is a protocol error. The caller closes the session.
       if (at > bytes.length) throw new RangeError('A row is shorter than its values.');
       if (size > max_bytes) {
         truncated = true;
@@ -75,7 +75,7 @@ export function openRows(
   };
 }
 
-/** Longer texts are cheaper to decode than to look at. */
+/** Longer texts are cheaper to decode than to check. */
 const SHORT = 64;
 
 function isAscii(bytes: Buffer, at: number, end: number): boolean {
@@ -100,8 +100,8 @@ function readingsOf(columns: SourceColumns, memory: Memory): readonly Reading[] 
   const known = readings.get(columns);
   if (known !== undefined) return known;
   const { names } = planOf(columns, memory);
-  const made = columns.map(({ type }, i) => {
-    // Types that nobody looked up when the statement was prepared stay text here, whatever was learned since.
+  const readers = columns.map(({ type }, i) => {
+    // Types that were unknown when the statement was prepared stay text here, even if they are known now.
     const known_type = typeOf(type, EMPTY);
     return {
       name: names[i]!,
@@ -110,8 +110,8 @@ function readingsOf(columns: SourceColumns, memory: Memory): readonly Reading[] 
       parse: known_type?.parse,
     };
   });
-  readings.set(columns, made);
-  return made;
+  readings.set(columns, readers);
+  return readers;
 }
 
 const EMPTY: Pick<Memory, 'types'> = { types: new Map() };

@@ -23,34 +23,34 @@ import { scanPostgres } from './sql/scanner.ts';
 import { settingValues } from './session-values.ts';
 import { lateAfter, timeOf } from './time-limit.ts';
 import { boundTypeOf } from './parameters/types.ts';
-import { OWN_LIMITS } from '../shared/rows.ts';
+import { CATALOGUE_LIMITS } from '../shared/rows.ts';
 import type { BoundStatement, BoundType } from '#core/lib/sql/result.ts';
 import type { DescribedText, RunOptions } from '#core/engines/shared/source.ts';
-import { STOP_GRACE, type StopSignal } from '../shared/stop.ts';
+import { STOP_GRACE_MS, type StopSignal } from '../shared/stop.ts';
 import { within } from '../shared/deadline.ts';
 
 export interface StatementRun {
   readonly database: string;
   readonly memory: Memory;
-  /** Its reason is the AppError to reject with. */
+  /** Aborted with the AppError to reject with. */
   readonly signal: StopSignal;
 }
 
 type Limits = Pick<RunOptions, 'mode' | 'timeout_ms' | 'max_rows' | 'max_bytes' | 'rollback' | 'review' | 'session'>;
 type Recipe = (session: PostgresSession, statement: BoundStatement, limits: Limits, call: StatementRun) => Promise<Fetched>;
 
-/** Statements that a session keeps prepared: one that has seen more texts is replaced. */
+/** Maximum of prepared statements per session. A session with more is replaced. */
 const PREPARED_TEXTS = 500;
-/** Milliseconds after which a session that is reset between calls is opened anew. */
+/** Milliseconds after which a session that is reset between calls is replaced. */
 const LASTING_MS = 60_000;
-/** Milliseconds on top of the limit of a statement before a commit that is not answered counts as lost. */
+/** Milliseconds after a statement's limit at which an unanswered commit counts as lost. */
 const COMMIT_GRACE = 10_000;
-/** Milliseconds for forgetting the state of a session; one that takes longer is closed. */
+/** Milliseconds for resetting a session. A session that takes longer is closed. */
 const CLEAN_MS = 2_000;
 
 const RECIPES: Readonly<Record<RunOptions['mode'], Recipe>> = { fixed: runFixed, read: runRead, write: runWrite };
 
-/** Runs a statement by the recipe of its mode (design.md idea 4) and leaves the session clean, or unusable. */
+/** Runs a statement in its mode and resets the session, or makes it unusable. */
 export async function runStatement(
   session: PostgresSession,
   statement: BoundStatement,
@@ -71,7 +71,7 @@ export async function runStatement(
   }
 }
 
-/** One round trip: a transaction that is rolled back, a statement that stays prepared. */
+/** Takes one round trip: the transaction is rolled back and the statement stays prepared. */
 async function runFixed(
   session: PostgresSession,
   statement: BoundStatement,
@@ -89,13 +89,13 @@ async function runFixed(
     return pipeline.fetch(statement, { ...limits, portal: large.has(text) }, call.memory);
   });
   latencies.note(text, performance.now() - began, fetched.rows.length);
-  if (!pipeline.is_clean() || pipeline.kept() > PREPARED_TEXTS) session.retire();
+  if (!pipeline.is_clean() || pipeline.cachedCount() > PREPARED_TEXTS) session.retire();
   if (session.flooded()) large.add(text);
   return fetched;
 }
 
-/** The answer to one of our own texts for a session of fixed statements. */
-export async function askInside(
+/** Answers an internal text in a session for fixed statements. */
+export async function queryInternal(
   session: PostgresSession,
   text: string,
   max_bytes: number,
@@ -119,8 +119,8 @@ export async function askInside(
 }
 
 /**
- * The full read-only recipe (runtime.md section 3): the first SELECT takes a snapshot, after which the transaction cannot be
- * made writable; the extended protocol takes one statement; the end is always a rollback and a reset of the session.
+ * Enforces read-only in full: the first SELECT takes a snapshot, after which the transaction cannot become writable; the
+ * extended protocol accepts one statement; a rollback and a reset of the session always follow.
  */
 async function runRead(
   session: PostgresSession,
@@ -155,7 +155,7 @@ async function runWrite(
       const before = review === undefined ? null : await countChanges(session.line);
       const answer = await fetchWithin(session, statement, { ...limits, portal: false }, call.memory);
       await learnWithin(session, answer.source, call.memory);
-      // What a commit would refuse is refused here too.
+      // Deferred constraints are checked here too, as a commit would.
       if (rollback || before !== null) await session.line.exchange(simpleQuery('set constraints all immediate'), 'within');
       if (before !== null && review !== undefined) {
         commits = review(changesBetween(before, await countChanges(session.line), answer.direct ?? null));
@@ -175,7 +175,9 @@ async function runWrite(
   return fetched;
 }
 
-/** A transaction that is prepared outlives its session: no rollback of ours ends it. Where servers allow that, anybody may. */
+/**
+ * A prepared transaction outlives its session, and a rollback does not end it. Where servers allow it, every account may use it.
+ */
 function refuseTwoPhase(text: string): void {
   if (!/prepare/i.test(text)) return;
   const words = tokenize(text, { scan: scanPostgres }).filter(({ kind }) => kind !== 'space' && kind !== 'comment');
@@ -184,22 +186,22 @@ function refuseTwoPhase(text: string): void {
   throw new AppError('sql_error', 'Every call has its own transaction; a statement that controls one is not allowed.');
 }
 
-/** In the transaction that the recipe began. */
+/** Runs in the transaction that was begun. */
 async function fetchWithin(session: PostgresSession, statement: BoundStatement, options: FetchOptions, memory: Memory) {
-  const kept = await prepare(session.line, statement, '', 'within');
-  return execute(session.line, kept, statement, { ...options, kind: 'within' }, memory);
+  const prepared = await prepare(session.line, statement, '', 'within');
+  return execute(session.line, prepared, statement, { ...options, kind: 'within' }, memory);
 }
 
-/** Looks up types that are not built in, where that can still undo the statement. */
+/** Looks up types that are not built in, while a failure can still roll back the statement. */
 async function learnWithin(session: PostgresSession, source: SourceColumns, memory: Memory): Promise<void> {
   const unknown = unknownTypes(source, memory);
   if (unknown.length === 0) return;
-  const options = { mode: 'write', ...OWN_LIMITS, portal: false } as const;
+  const options = { mode: 'write', ...CATALOGUE_LIMITS, portal: false } as const;
   const found = await fetchWithin(session, typesQuestion(unknown), options, memory);
   learnTypes(toResult(found, memory).rows, memory);
 }
 
-/** Is not stoppable: once it is sent, only the database knows what became of it. */
+/** Cannot be stopped: once the commit is sent, only the database knows its outcome. */
 async function commit(session: PostgresSession, patience_ms: number): Promise<void> {
   const timer = setTimeout(() => session.abandon(), patience_ms);
   try {
@@ -219,22 +221,22 @@ async function commit(session: PostgresSession, patience_ms: number): Promise<vo
   }
 }
 
-/** All are sent without waiting for the first. A transaction that did not begin as asked ends the call here. */
-async function begin(session: PostgresSession, text: string, { timeout_ms, session: told }: Limits): Promise<void> {
+/** Sends all without waiting for answers. If the transaction did not begin as requested, the call ends here. */
+async function begin(session: PostgresSession, text: string, { timeout_ms, session: caller }: Limits): Promise<void> {
   const settings = { ...session.settings, statement_timeout: String(timeOf(session, timeout_ms)) };
   const { line, names } = session;
   const calls = Object.keys(settings).map((name, n) => `set_config('${name}', $${n + 1}, true)`);
   await Promise.all([
     line.exchange(simpleQuery(text), 'within'),
     line.exchange(unnamed(`select ${calls.join(', ')}`, Object.values(settings)), 'within'),
-    names.length === 0 ? null : line.exchange(settingsAlone(names, settingValues(names, told)), 'within'),
+    names.length === 0 ? null : line.exchange(settingsAlone(names, settingValues(names, caller)), 'within'),
   ]);
 }
 
-/** Forgets all state of the session. One that cannot be cleaned is not used again. */
+/** Resets all state of the session. If that fails, the session is not used again. */
 async function leave(session: PostgresSession, ...texts: readonly string[]): Promise<void> {
   if (!session.usable) return;
-  // Whether it can be cleaned was asked when it was opened, and may have changed since.
+  // Whether the session can be fully reset was checked when it was opened, and may have changed since.
   if (session.lasting || performance.now() - session.since > LASTING_MS) session.retire();
   try {
     await within(CLEAN_MS, Promise.all(texts.map((text) => session.line.exchange(simpleQuery(text), 'alone'))));
@@ -244,8 +246,8 @@ async function leave(session: PostgresSession, ...texts: readonly string[]): Pro
 }
 
 /**
- * Cancels in the database when the signal is aborted, and rejects with its reason: at once when the database ends the statement,
- * else without waiting for it. The session is over in either case.
+ * When the signal is aborted, cancels in the database and rejects with the signal's reason: as soon as the database ends the
+ * statement, or after a short wait. The session is closed in either case.
  */
 function stoppable<Result>(session: PostgresSession, signal: StopSignal, work: () => Promise<Result>): Promise<Result> {
   signal.throwIfAborted();
@@ -253,7 +255,7 @@ function stoppable<Result>(session: PostgresSession, signal: StopSignal, work: (
     let late: ReturnType<typeof setTimeout> | undefined;
     const stop = () => {
       void session.stop();
-      late = setTimeout(() => reject(signal.reason), STOP_GRACE);
+      late = setTimeout(() => reject(signal.reason), STOP_GRACE_MS);
     };
     signal.addEventListener('abort', stop, { once: true });
     const settle = (how: () => void) => {
@@ -273,7 +275,7 @@ function stoppable<Result>(session: PostgresSession, signal: StopSignal, work: (
 }
 
 /**
- * Asks about statements without running them, all in one go, and how their placeholders are read; a refusal stands in the place
+ * Describes statements without running them, all in one batch, with the types of their placeholders. An error takes the position
  * of its statement. The session is reset.
  */
 export async function describeStatements(

@@ -1,7 +1,7 @@
 import { AppError } from '#core/errors.ts';
 import { openLightDeadline } from '../shared/deadline.ts';
 import { createLatencyStats } from '../shared/latency-stats.ts';
-import { OWN_LIMITS } from '../shared/rows.ts';
+import { CATALOGUE_LIMITS } from '../shared/rows.ts';
 import { createSessionPool, NOTICED_MS, type SessionPool } from '../shared/session-pool.ts';
 import type { BoundStatement, QueryResult } from '#core/lib/sql/result.ts';
 import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
@@ -14,7 +14,10 @@ import { type StatementRun, runStatement } from './run.ts';
 import { openPostgresSession, type PostgresSession } from './session.ts';
 
 const IDLE_MS = 60_000;
-/** protocol_violation, undefined_object, invalid_parameter_value: how poolers and labels refuse a setting at the login. */
+/**
+ * protocol_violation, undefined_object, invalid_parameter_value: errors of poolers and compatible databases that refuse a setting
+ * at login.
+ */
 const SETTING_REFUSED = ['08P01', '42704', '22023'];
 
 export interface PostgresRunner {
@@ -23,22 +26,22 @@ export interface PostgresRunner {
   readonly timeouts: Timeouts;
   readonly seen: {
     readonly encrypted: boolean;
-    /** A pooler in between refuses or forgets settings at the start. */
+    /** True when a pooler in between refuses or ignores settings at login. */
     readonly plain: boolean;
   };
-  /** Work in a session of its mode, within the time of a call. */
+  /** Runs work in a session of its mode, within the time limit of a call. */
   readonly using: <Result>(
     mode: SessionMode,
     options: Pick<RunOptions, 'timeout_ms' | 'signal'>,
     work: (session: PostgresSession, call: StatementRun) => Promise<Result>,
   ) => Promise<Result>;
-  /** Null: the session for fixed statements is not read-only. @param left_ms what is left of the call's time. */
+  /** Null: the session for fixed statements is not read-only. @param left_ms the remaining milliseconds of the call. */
   readonly run: (statement: BoundStatement, options: RunOptions, left_ms?: number) => Promise<QueryResult | null>;
   /** Looks up types that are not built in, once each. */
   readonly learn: (source: SourceColumns) => Promise<void>;
 }
 
-/** Sessions of the three modes are never shared; all of them together are at most `pool_size`. */
+/** The three modes never share a session. All sessions together are at most `pool_size`. */
 export function createPostgresRunner(
   settings: ConnectionSettings,
   policy: DialPolicy,
@@ -55,13 +58,13 @@ export function createPostgresRunner(
     try {
       session = await openPostgresSession(settings, policy, start, toAbortSignal(signal));
     } catch (error) {
-      // Another login may have found it out meanwhile.
+      // A concurrent login may have found it out already.
       if (start.plain || !isSettingRefused(error)) throw error;
       seen.plain = true;
       return open(mode, signal);
     }
     seen.encrypted = session.encrypted;
-    // A pooler that forgets the settings of the login hands out sessions that nobody made read-only.
+    // A pooler that ignores login settings hands out sessions that are not read-only.
     if (mode !== 'write' && !session.read_only) seen.plain = true;
     whenOpen(mode, session);
     return session;
@@ -75,8 +78,8 @@ export function createPostgresRunner(
     const deadline = openLightDeadline(timeouts, options.timeout_ms, options.signal);
     const call: StatementRun = { database: settings.database, memory, signal: deadline.signal };
     try {
-      // Sessions often die together.
-      for (let left = settings.pool_size; ; left--) {
+      // Idle sessions often die together, so every one of them may fail once.
+      for (let attempts_left = settings.pool_size; ; attempts_left--) {
         let is_reused = false;
         let began = 0;
         try {
@@ -86,10 +89,11 @@ export function createPostgresRunner(
             return work(session, call);
           });
         } catch (error) {
-          // A session that died while it was idle says so only when it is used; reading may simply be done again.
+          // A session that died while idle only fails when it is used. A read is then run again.
           const is_lost = error instanceof AppError && error.reason === LOST;
           const is_late = performance.now() - began > NOTICED_MS;
-          if (!is_lost || !is_reused || mode === 'write' || deadline.signal.aborted || is_late || left === 0) throw error;
+          if (!is_lost || !is_reused || mode === 'write' || deadline.signal.aborted || is_late || attempts_left === 0)
+            throw error;
         }
       }
     } finally {
@@ -107,7 +111,7 @@ export function createPostgresRunner(
       return runStatement(session, statement, options, call);
     });
     if (fetched === null) return null;
-    // A write has looked them up before its commit, behind which nothing may fail any more.
+    // A write has looked them up before its commit, because nothing may fail after it.
     if (options.mode !== 'write')
       await learn(fetched.source, { signal: options.signal, timeout_ms: Math.max(1, began + left_ms - performance.now()) });
     return toResult(fetched, memory);
@@ -115,11 +119,11 @@ export function createPostgresRunner(
 
   async function learn(
     source: SourceColumns,
-    within: Pick<RunOptions, 'timeout_ms' | 'signal'> = { timeout_ms: OWN_LIMITS.timeout_ms },
+    within: Pick<RunOptions, 'timeout_ms' | 'signal'> = { timeout_ms: CATALOGUE_LIMITS.timeout_ms },
   ): Promise<void> {
     const unknown = unknownTypes(source, memory);
     if (unknown.length === 0) return;
-    const found = await run(typesQuestion(unknown), { mode: 'read', ...OWN_LIMITS, ...within });
+    const found = await run(typesQuestion(unknown), { mode: 'read', ...CATALOGUE_LIMITS, ...within });
     if (found !== null) learnTypes(found.rows, memory);
   }
 

@@ -9,47 +9,47 @@ import type { ConnectionSettings } from '#core/engines/shared/connection-setting
 import type { DialPolicy } from '#core/engines/shared/source.ts';
 import { within } from '../shared/deadline.ts';
 
-/** One physical connection. It executes one statement at a time, so that a cancel request meets the right one. */
+/** One physical connection. It runs one statement at a time, so that a cancel request stops the right one. */
 export interface PostgresSession extends PooledSession {
   readonly line: Line;
   readonly encrypted: boolean;
-  /** The database itself says that every transaction of this session only reads. */
+  /** True when the database reports that every transaction of this session is read-only. */
   readonly read_only: boolean;
-  /** True once rows came in beyond what a call may have; the session is then over. */
+  /** True once more rows arrived than a call may have; the session is then closed. */
   readonly flooded: () => boolean;
-  /** Milliseconds that the database gives a statement outside of an explicit transaction; -1: it was not set yet. */
+  /** The database's time limit for statements outside an explicit transaction, in milliseconds; -1: not set yet. */
   timeout_ms: number;
-  /** Milliseconds that the account, the database or the server gives each statement; 0: no limit. */
+  /** The time limit of the account, the database or the server in milliseconds; 0: no limit. */
   readonly limit_ms: number;
-  /** Of the settings that each statement of a call has of its caller. */
+  /** Names of the settings that each statement of a call has from its caller. */
   readonly names: readonly string[];
-  /** Of a session for fixed statements: what runs them. */
+  /** Runs fixed statements; null in other sessions. */
   readonly pipeline: ReadOnlyPipeline | null;
-  /** What could not be set at the login, so it is set in every transaction. */
+  /** Settings that could not be set at login, so every transaction sets them. */
   readonly settings: Readonly<Record<string, string>>;
-  /** When it was opened, of `performance.now()`. */
+  /** `performance.now()` when it was opened. */
   readonly since: number;
-  /** The database can keep something in a session that no reset ends. */
+  /** True when the database can store something in a session that no reset removes. */
   readonly lasting: boolean;
-  /** Statements executed so far. */
+  /** Number of executed statements. */
   uses: number;
-  /** The pool does not hand the session out again. */
+  /** After this the pool does not reuse the session. */
   retire(): void;
-  /** Cuts the connection without a word. */
+  /** Closes the connection without a terminate message. */
   abandon(): void;
-  /** Asks the database to cancel what runs, and never uses the session again. Settles soon, whatever happens. */
+  /** Asks the database to cancel the running statement; the session is not used again. Always settles soon. */
   stop(): Promise<void>;
 }
 
 const STOP_MS = 5_000;
-/** Between two requests to cancel. */
+/** Milliseconds between two cancel requests. */
 const AGAIN_MS = 200;
 const CLOSE_MS = 1_000;
 const KEEP_ALIVE_MS = 60_000;
-/** PostgreSQL 12: the first with `rollback and chain`. */
+/** PostgreSQL 12, the first version with `rollback and chain`. */
 const CHAINS_SINCE = 120_000;
 
-/** Dials, encrypts, logs in. Rejects with `database_unreachable` and its reason, or with the reason of the signal. */
+/** Dials, encrypts and logs in. Rejects with `database_unreachable` and its reason, or with the reason of the signal. */
 export async function openPostgresSession(
   settings: ConnectionSettings,
   policy: DialPolicy,
@@ -72,7 +72,7 @@ export async function openPostgresSession(
   const { line, read_only } = signed;
   backend = signed.backend;
 
-  /** More than once, because statements that nobody wants any more may come up behind the one that was stopped. */
+  /** Repeats the cancel request, because abandoned statements may start after the stopped one. */
   function stop(): Promise<void> {
     retired = true;
     // Before the login there is nothing to cancel.
@@ -83,15 +83,15 @@ export async function openPostgresSession(
   async function cancel(running: SignedIn['backend']): Promise<void> {
     const ask = () => sendCancel(settings, policy, running, AbortSignal.timeout(STOP_MS));
     try {
-      // Resolving a name cannot be stopped.
+      // A DNS lookup cannot be aborted.
       await within(STOP_MS, ask());
     } catch {
       socket.destroy();
       return;
     }
-    // A request that comes between two messages of a call meets nothing: what the second one began would run on.
+    // A cancel request between two messages of a call has no effect, and the second message would start a statement.
     const again = setInterval(() => void ask().catch(() => {}), AGAIN_MS);
-    // A database that takes the request and goes on regardless is left alone after a while.
+    // If the database ignores the requests, the socket is closed after a while.
     const timer = setTimeout(() => socket.destroy(), STOP_MS);
     for (const each of [again, timer]) each.unref();
     socket.once('close', () => {
@@ -120,7 +120,7 @@ export async function openPostgresSession(
     },
     stop,
     async close() {
-      // Its place in the pool is free once the database knows that nobody waits, or does not take the message.
+      // The pool slot is released once the database has ended the statement or cannot be reached.
       await stopping;
       if (socket.destroyed) return;
       const closed = new Promise((resolve) => socket.once('close', resolve));

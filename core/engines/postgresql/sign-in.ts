@@ -11,16 +11,16 @@ import type { SessionMode } from '#core/engines/shared/source.ts';
 
 export interface SessionStart {
   readonly mode: SessionMode;
-  /** A pooler in between refuses or forgets settings at the start; the recipe of each call makes them instead. */
+  /** True when a pooler in between refuses or ignores settings at login; each transaction sets them instead. */
   readonly plain: boolean;
 }
 
-/** What every session is set to, whatever the account's or the database's defaults are. */
+/** Settings of every session, whatever the defaults of the account or the database are. */
 const SESSION_SETTINGS = { TimeZone: 'UTC', DateStyle: 'ISO, YMD', extra_float_digits: '3' } as const;
-/** The same, which relatives of PostgreSQL do not all let a transaction set. */
+/** Further settings, which not all databases compatible with PostgreSQL accept in a transaction. */
 const FURTHER_SETTINGS = { standard_conforming_strings: 'on', IntervalStyle: 'postgres', bytea_output: 'hex' } as const;
 
-/** What a transaction is set to where the login could not. */
+/** The settings of a transaction when the login could not set them. */
 export const plainSettings = ({
   db_type,
   extra_params,
@@ -33,22 +33,22 @@ export const plainSettings = ({
 export interface SignedIn {
   readonly line: Line;
   readonly backend: LoggedIn['backend'];
-  /** The database itself says that every transaction of this session only reads. */
+  /** True when the database reports that every transaction of this session is read-only. */
   readonly read_only: boolean;
-  /** Such as 150004; 0 when it was not asked for. */
+  /** For example 150004. 0 when it was not queried. */
   readonly version: number;
-  /** The database can keep something in a session that no reset ends. */
+  /** True when the database can store something in a session that no reset removes. */
   readonly lasting: boolean;
-  /** Milliseconds that the account, the database or the server gives each statement; 0: no limit, or it does not say. */
+  /** The time limit of the account, the database or the server in milliseconds; 0: none, or not reported. */
   readonly limit_ms: number;
 }
 
 const LOGIN_MS = 10_000;
-/** What DISCARD ALL does not end: connections of postgres_fdw and dblink with all that was left there, variables of other languages. */
+/** State that DISCARD ALL does not remove: connections of postgres_fdw and dblink, and variables of procedural languages. */
 const LASTING = `exists (select from pg_catalog.pg_foreign_server)
   or exists (select from pg_catalog.pg_extension where extname operator(pg_catalog.=) 'dblink')
   or exists (select from pg_catalog.pg_language where lanname operator(pg_catalog.<>) all (array['internal', 'c', 'sql', 'plpgsql']::name[]))`;
-/** What the account has before anything sets it for a call. */
+/** The account's setting before a call changes it. */
 const LIMIT = `pg_catalog.current_setting('statement_timeout')`;
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, min: 60_000, h: 3_600_000, d: 86_400_000 };
 function millisecondsOf(text: string): number {
@@ -56,7 +56,7 @@ function millisecondsOf(text: string): number {
   return Number(digits ?? 0) * (UNITS[unit] ?? 1);
 }
 
-/** Relatives are asked for nothing more: not all of them know it. */
+/** Compatible databases get a shorter query, because not all of them know the functions. */
 const helloOf = ({ db_type }: ConnectionSettings): string =>
   `select pg_catalog.current_setting('default_transaction_read_only')
     ${db_type === 'postgresql' ? `, pg_catalog.current_setting('server_version_num'), ${LASTING}, ${LIMIT}` : ''}`;
@@ -65,8 +65,9 @@ const UNSUPPORTED =
   'The database asks for a way to sign in that is not supported; set scram-sha-256, md5 or password for this account in pg_hba.conf.';
 
 /**
- * Logs in and asks the first question. Rejects with `database_unreachable` and its reason, or with the reason of the signal; the
- * socket is destroyed then. @param exceeded more bytes of rows came than a call may have.
+ * Logs in and sends the first query. Rejects with `database_unreachable` and its reason, or with the reason of the signal; the
+ * socket is then destroyed.
+ * @param exceeded called when more bytes of rows arrive than a call may have.
  */
 export async function signIn(
   socket: Socket,
@@ -108,7 +109,7 @@ export async function signIn(
   }
 }
 
-/** A relative that does not know the setting has no limit. */
+/** A compatible database without the setting has no limit. */
 async function limitOf(line: Line): Promise<string> {
   const row = lastRow();
   try {
@@ -119,7 +120,7 @@ async function limitOf(line: Line): Promise<string> {
   return row.cells[0] ?? '';
 }
 
-/** Nobody's statement has been sent yet: whatever else goes wrong is the server's doing. */
+/** No caller's statement has been sent yet, so any other error is the server's. */
 function explain(error: unknown, settings: ConnectionSettings): AppError {
   if (error instanceof LoginFault && error.kind !== 'strange') {
     const is_closed = error.kind === 'closed';
@@ -131,12 +132,12 @@ function explain(error: unknown, settings: ConnectionSettings): AppError {
   return translated.code === 'internal' ? notPostgres() : translated;
 }
 
-function startupSettings({ mode, plain }: SessionStart, own: Readonly<Record<string, string>>) {
-  const { application_name = '' } = own;
+function startupSettings({ mode, plain }: SessionStart, extras: Readonly<Record<string, string>>) {
+  const { application_name = '' } = extras;
   if (plain) return { client_encoding: 'UTF8', application_name };
   return {
     client_encoding: 'UTF8',
-    ...own,
+    ...extras,
     ...SESSION_SETTINGS,
     ...FURTHER_SETTINGS,
     ...(mode === 'write' ? {} : { default_transaction_read_only: 'on' }),

@@ -3,11 +3,13 @@ import { openLightDeadline, untilAborted } from '../shared/deadline.ts';
 import {
   columnsQuestion,
   FINGERPRINT_SQL,
+  indexesQuestion,
   originsQuestion,
   type Question,
   rightsWarnings,
   ROLES_SQL,
   tablesQuestion,
+  toIndex,
   toTable,
   toTableColumn,
   VERSION_SQL,
@@ -17,24 +19,33 @@ import { uncounted, UNCOUNTED_SQL } from './count.ts';
 import { settingNames } from './session-values.ts';
 import { describedColumns } from './plan.ts';
 import { createPipelining } from './pipelining.ts';
-import { askInside, describeStatements } from './run.ts';
+import { queryInternal, describeStatements } from './run.ts';
 import { createPostgresRunner } from './runner.ts';
 import type { PostgresSession } from './session.ts';
 import { namesUntrusted, parseUntrusted, type Untrusted, UNTRUSTED_BYTES, untrustedSql } from './sql/untrusted.ts';
-import { noTable, OWN_LIMITS, pageOf, textOf } from '../shared/rows.ts';
+import { indexesOf, noTable, CATALOGUE_LIMITS, pageOf, textOf } from '../shared/rows.ts';
 import type { BoundStatement, QueryResult, Row } from '#core/lib/sql/result.ts';
 import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
-import type { DescribedText, Description, DialPolicy, RunOptions, PipelineSlot, Source } from '#core/engines/shared/source.ts';
+import type {
+  Catalogue,
+  DescribedText,
+  Description,
+  DialPolicy,
+  RunOptions,
+  PipelineSlot,
+  Source,
+  TestReport,
+} from '#core/engines/shared/source.ts';
 import type { StopSignal } from '../shared/stop.ts';
 import { plainWarnings, verifiesCertificate } from '../shared/tls.ts';
-import { createTrust, LOOK_MS } from '../shared/trust.ts';
+import { createTrust, REFRESH_TIMEOUT_MS } from '../shared/trust.ts';
 import { LIMITS_SQL, toLimit } from './time-limit.ts';
 
-/** Milliseconds for our own questions: describe, tables, columns, test. */
-const OWN_TIMEOUT = OWN_LIMITS.timeout_ms;
-/** PostgreSQL and what speaks like it. `fixed`, `read` and `write` never share a session. */
+/** Milliseconds for internal statements: describe, tables, columns, test. */
+const INTERNAL_TIMEOUT_MS = CATALOGUE_LIMITS.timeout_ms;
+/** PostgreSQL and compatible databases. `fixed`, `read` and `write` never share a session. */
 export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): Source {
-  /** Sessions for fixed statements: what one of them met is met by all callers. */
+  /** Sessions for fixed statements, which all callers share. */
   const fixed = new Set<PostgresSession>();
   const { memory, pool, timeouts, seen, using, run, learn } = createPostgresRunner(settings, policy, (mode, session) => {
     for (const other of fixed) if (!other.usable) fixed.delete(other);
@@ -44,8 +55,8 @@ export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): 
   const trust = createTrust<Untrusted>({
     ask: async (before) => {
       const text = untrustedSql(before);
-      const answer = await using('fixed', { timeout_ms: LOOK_MS }, (session, call) =>
-        askInside(session, text, UNTRUSTED_BYTES, call),
+      const answer = await using('fixed', { timeout_ms: REFRESH_TIMEOUT_MS }, (session, call) =>
+        queryInternal(session, text, UNTRUSTED_BYTES, call),
       );
       return answer === '' ? (before ?? '') : answer;
     },
@@ -64,11 +75,11 @@ export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): 
     return (await run(statement, { ...options, mode }, left_ms)) ?? query(statement, options);
   }
 
-  /** What shares sessions names nothing that could leave something in them, or meet what another left. */
+  /** A statement may share sessions if nothing that it names can leave state in them, or depend on state of another. */
   async function isTrusted(text: string, { timeout_ms, signal }: RunOptions): Promise<boolean> {
-    // What PostgreSQL's relatives run is not told by their catalogue.
+    // The catalogue of a compatible database does not show what it runs.
     if (seen.plain || settings.db_type !== 'postgresql') return false;
-    // A role may find other relations under the same names.
+    // With another role the same names may find other relations.
     if (settings.session_role) return false;
     const known = trust.known(text);
     if (known !== null) return known;
@@ -82,7 +93,7 @@ export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): 
   }
 
   const describeIn = (statements: readonly DescribedText[], signal?: StopSignal) =>
-    using('read', { timeout_ms: OWN_TIMEOUT, signal }, (session, call) => describeStatements(session, statements, call));
+    using('read', { timeout_ms: INTERNAL_TIMEOUT_MS, signal }, (session, call) => describeStatements(session, statements, call));
 
   async function describeNow(statements: readonly DescribedText[], signal?: StopSignal): Promise<(Description | AppError)[]> {
     const answers = await describeIn(statements, signal);
@@ -95,15 +106,8 @@ export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): 
   }
 
   async function ask(question: Question): Promise<Row[]> {
-    return (await query(question, { mode: 'read', ...OWN_LIMITS })).rows;
+    return (await query(question, { mode: 'read', ...CATALOGUE_LIMITS })).rows;
   }
-
-  /** A relative may not have what tells them. */
-  const limitsNow = (): Promise<Row[]> =>
-    ask({ text: LIMITS_SQL, values: [], types: [] }).catch((error: unknown) => {
-      if (settings.db_type === 'postgresql' || !(error instanceof AppError) || error.code !== 'sql_error') throw error;
-      return [];
-    });
 
   return {
     query,
@@ -121,47 +125,73 @@ export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): 
       const rows = await ask(originsQuestion(described.source.map(({ table, attribute }) => ({ table, attribute }))));
       return rows.map(({ name }) => (typeof name === 'string' ? name : null));
     },
-    async schemaMark() {
-      if (settings.db_type !== 'postgresql') return null;
-      const [row] = await ask({ text: FINGERPRINT_SQL, values: [], types: [] });
-      return textOf(row?.['fingerprint']);
-    },
-    async tables(filter) {
-      return pageOf(await ask(tablesQuestion(filter)), toTable);
-    },
-    async columns(table, filter) {
-      const rows = await ask(columnsQuestion(table, filter));
-      if (rows.length === 0) throw noTable();
-      return pageOf(rows, toTableColumn);
-    },
+    ...catalogueOf(ask, settings),
     cannotRollBack: async () => null,
     cannotCount: async () => {
       const [row] = await ask({ text: UNCOUNTED_SQL, values: [], types: [] });
       return uncounted(row);
     },
-    async test() {
-      const [row] = await ask({ text: VERSION_SQL, values: [], types: [] });
-      const roles = await ask({ text: ROLES_SQL, values: [], types: [] });
-      const superuser = row?.['superuser'] === true;
-      const limits = (await limitsNow()).map(toLimit);
-      const told = settingNames(settings).length === 0 ? [] : callerWarnings(await ask(callerQuestion(settings)));
-      return {
-        server_version: textOf(row?.['version']),
-        limits,
-        warnings: [...rightsWarnings(superuser, roles), ...told, ...transportWarnings()],
-        superuser,
-      };
-    },
+    test: () => testReport(ask, settings, () => seen.encrypted),
     sessions: () => pool.sessions(),
     close: () => pool.close(),
   };
+}
 
-  function transportWarnings(): string[] {
-    if (!seen.encrypted) return plainWarnings(settings);
-    return verifiesCertificate(settings) || settings.ssl_mode === 'require'
-      ? []
-      : [
-          'The certificate of the server is not verified; put its certificate authority into ssl_ca, or set ssl_mode to verify-full.',
-        ];
-  }
+/** Runs an internal statement. */
+type Ask = (question: Question) => Promise<Row[]>;
+
+const catalogueOf = (ask: Ask, { db_type }: ConnectionSettings): Pick<Source, 'schemaMark'> & Catalogue => ({
+  async schemaMark() {
+    if (db_type !== 'postgresql') return null;
+    const [row] = await ask({ text: FINGERPRINT_SQL, values: [], types: [] });
+    return textOf(row?.['fingerprint']);
+  },
+  async tables(filter) {
+    return pageOf(await ask(tablesQuestion(filter)), toTable);
+  },
+  async columns(table, filter) {
+    const rows = await ask(columnsQuestion(table, filter));
+    if (rows.length === 0) throw noTable();
+    return pageOf(rows, toTableColumn);
+  },
+  async indexes(table) {
+    const rows = await orNone(ask(indexesQuestion(table)), db_type);
+    if (rows === null) return [];
+    if (rows.length === 0) throw noTable();
+    return indexesOf(rows, toIndex);
+  },
+});
+
+/** @param isEncrypted whether the sessions use TLS; known after the first statement. */
+async function testReport(ask: Ask, settings: ConnectionSettings, isEncrypted: () => boolean): Promise<TestReport> {
+  const [row] = await ask({ text: VERSION_SQL, values: [], types: [] });
+  const roles = await ask({ text: ROLES_SQL, values: [], types: [] });
+  const superuser = row?.['superuser'] === true;
+  const limits = (await timeLimits(ask, settings)).map(toLimit);
+  const caller_warnings = settingNames(settings).length === 0 ? [] : callerWarnings(await ask(callerQuestion(settings)));
+  return {
+    server_version: textOf(row?.['version']),
+    limits,
+    warnings: [...rightsWarnings(superuser, roles), ...caller_warnings, ...transportWarnings(settings, isEncrypted())],
+    superuser,
+  };
+}
+
+const timeLimits = async (ask: Ask, { db_type }: ConnectionSettings): Promise<Row[]> =>
+  (await orNone(ask({ text: LIMITS_SQL, values: [], types: [] }), db_type)) ?? [];
+
+/** The rows of a query that a compatible database may not support. Null: it does not. */
+const orNone = (rows: Promise<Row[]>, db_type: ConnectionSettings['db_type']): Promise<Row[] | null> =>
+  rows.catch((error: unknown) => {
+    if (db_type === 'postgresql' || !(error instanceof AppError) || error.code !== 'sql_error') throw error;
+    return null;
+  });
+
+function transportWarnings(settings: ConnectionSettings, is_encrypted: boolean): string[] {
+  if (!is_encrypted) return plainWarnings(settings);
+  return verifiesCertificate(settings) || settings.ssl_mode === 'require'
+    ? []
+    : [
+        'The certificate of the server is not verified; put its certificate authority into ssl_ca, or set ssl_mode to verify-full.',
+      ];
 }

@@ -4,11 +4,11 @@ import { textOf } from '../shared/rows.ts';
 import type { Row } from '#core/lib/sql/result.ts';
 
 interface Limited {
-  /** Milliseconds that the account, the database or the server gives each statement; 0: no limit. */
+  /** The time limit of the account, the database or the server in milliseconds; 0: no limit. */
   readonly limit_ms: number;
 }
 
-/** The time of a statement: that of its call, or the limit of its account where that is smaller. */
+/** The time limit of a statement: that of its call, or that of its account if it is lower. */
 export const timeOf = ({ limit_ms }: Limited, timeout_ms: number): number =>
   limit_ms > 0 && limit_ms < timeout_ms ? limit_ms : timeout_ms;
 
@@ -20,7 +20,7 @@ export const lateAfter = ({ limit_ms }: Limited, timeout_ms: number): AppError =
       : `The statement reached the time limit that the server has for this account (statement_timeout: ${limit_ms / 1_000} s) and was stopped.`,
   );
 
-/** Time limits that a login has without ours, and where they are set. The text of a session is its own by now. */
+/** The time limits of the account and where they are set. Read from `reset_val`, because the session overrides the setting. */
 export const LIMITS_SQL = `
 select s.name, s.reset_val::int8 as ms, coalesce((
     select case when d.setrole = 0 then 'database' else 'account' end

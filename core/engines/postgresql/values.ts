@@ -3,7 +3,7 @@ import { utcDatetime } from '#core/lib/text/datetimes.ts';
 import { listText, numberText, plainDigits } from '../shared/rows.ts';
 import type { BoundType, Json } from '#core/lib/sql/result.ts';
 
-/** Turns PostgreSQL's text of one value into the encoding of contract section 4. */
+/** Converts PostgreSQL's text of one value to JSON. */
 export type ParseText = (text: string) => Json;
 
 export const parseBoolean: ParseText = (text) => text === 't';
@@ -20,20 +20,20 @@ export function parseFloat8(text: string): Json {
   return Number.isFinite(number) ? number : null;
 }
 
-/** Exact digits as a string; `NaN` and `Infinity` are no number. */
+/** Exact digits as a string; `NaN` and `Infinity` become null. */
 export function parseNumeric(text: string): Json {
   const last = text.charCodeAt(text.length - 1);
   return last >= 48 && last <= 57 ? text : null;
 }
 
-/** `infinity` and years before Christ stay as PostgreSQL writes them. */
+/** `infinity` and years BC stay as PostgreSQL writes them. */
 export function parseTimestamp(text: string): Json {
   const space = text.indexOf(' ');
   return space < 0 || text.endsWith(' BC') ? text : `${text.slice(0, space)}T${text.slice(space + 1)}`;
 }
 
 export function parseTimestamptz(text: string): Json {
-  // Sessions are in UTC: nearly every value looks like this.
+  // Sessions use UTC, so nearly every value has this form.
   if (text.charCodeAt(10) === SPACE && text.endsWith('+00')) return `${text.slice(0, 10)}T${text.slice(11, -3)}Z`;
   const space = text.indexOf(' ');
   if (space < 0 || text.endsWith(' BC')) return text;
@@ -44,14 +44,14 @@ const SPACE = 32;
 
 export const parseTimetz: ParseText = (text) => withIsoOffset(text, 0);
 
-/** The older form (`escape`) comes from accounts behind a pooler that forgets settings. */
+/** The older format (`escape`) occurs behind a pooler that ignores settings. */
 export function parseBytes(text: string): Json {
   if (text.startsWith('\\x')) return Buffer.from(text.slice(2), 'hex').toString('base64');
   const octets = text.replace(/\\(\\|[0-7]{3})/g, (_, of: string) => (of === '\\' ? of : String.fromCharCode(parseInt(of, 8))));
   return Buffer.from(octets, 'latin1').toString('base64');
 }
 
-/** An array literal, with or without bounds (`[0:1]={1,2}`). What is nested too deeply to be read stays text. */
+/** Parses an array literal, with or without bounds (`[0:1]={1,2}`). An array that is nested too deeply stays text. */
 export function parseArray(text: string, parseItem: ParseText | undefined, delimiter = ','): Json {
   let at = text.indexOf('{');
   if (text.indexOf('"') < 0 && text.indexOf('{', at + 1) < 0) return parseFlat(text.slice(at + 1, -1), parseItem, delimiter);
@@ -109,7 +109,7 @@ function parseFlat(inner: string, parseItem: ParseText | undefined, delimiter: s
   return items;
 }
 
-/** Offsets as `Z` or `+hh:mm`; those with seconds, before 1900, stay as they are. */
+/** Writes offsets as `Z` or `+hh:mm`. Offsets with seconds, before 1900, stay unchanged. */
 function withIsoOffset(text: string, from: number): string {
   const sign = Math.max(text.lastIndexOf('+'), text.lastIndexOf('-'));
   if (sign <= from) return text.slice(from);
@@ -124,7 +124,7 @@ export interface BoundArray {
   toString(): string;
 }
 
-/** A bound value as text for the wire. The declared type decides; PostgreSQL converts the text to the type it inferred. */
+/** A bound value as text. The declared type decides its form; PostgreSQL converts the text to the inferred type. */
 export function toBound(value: Json, type: BoundType): string | BoundArray | null {
   if (value === null) return null;
   if (typeof type === 'string') return scalarText(value, type);
@@ -138,7 +138,7 @@ export function toBound(value: Json, type: BoundType): string | BoundArray | nul
   };
 }
 
-/** PostgreSQL ignores the zone in the text of a type that has none; sessions are in UTC, as its cast of a `timestamptz` is. */
+/** PostgreSQL ignores the zone in the text of a type without zone. Sessions use UTC, like its cast of a `timestamptz`. */
 export function withoutZone(value: Json): Json {
   if (Array.isArray(value)) return value.map(withoutZone);
   return typeof value === 'string' ? utcDatetime(value) : value;

@@ -17,7 +17,7 @@ const NEVER = [
   'fd20:ce::254/128',
 ].map((range) => ipaddr.parseCIDR(range));
 
-/** Assigned global unicast; the rest of the IPv6 space is called unicast by no registry (RFC 4291 section 2.4). */
+/** Assigned global unicast. No registry assigns the rest of the IPv6 space (RFC 4291 section 2.4). */
 const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3');
 
 /** IPv6 ranges that carry an IPv4 address, and the byte at which it begins. */
@@ -31,10 +31,13 @@ const CARRIERS: readonly { readonly range: [Address, number]; readonly at: numbe
   { range: ipaddr.parseCIDR('2001::/32'), at: 12, inverted: true },
 ];
 
-/** Carriers behind which a public IPv4 address is reached over the public network; behind the others nothing is public. */
+/**
+ * Ranges through which a public IPv4 address is reached over the public network. Addresses in the other ranges never count as
+ * public.
+ */
 const PUBLIC_CARRIERS = ['::ffff:0:0/96', '64:ff9b::/96', '2002::/16'].map((range) => ipaddr.parseCIDR(range));
 
-/** What a resolved address is, whatever form it is written in; anything that is not an address is `never`. */
+/** Classifies a resolved address in any notation. Text that is not an address is `never`. */
 export function classifyAddress(text: string): AddressClass {
   const address = parse(text);
   if (!address) return 'never';
@@ -44,7 +47,7 @@ export function classifyAddress(text: string): AddressClass {
   return isPublic(address) ? 'public' : 'private';
 }
 
-/** One spelling for addresses that reach the same machine: an address of this machine is `self`. */
+/** Returns the same text for addresses that reach the same machine; an address of this machine is `self`. */
 export function canonicalAddress(text: string): string {
   const address = parse(text);
   if (!address) return text;
@@ -52,15 +55,15 @@ export function canonicalAddress(text: string): string {
   const range = inner.range();
   if (range === 'loopback' || range === 'unspecified') return 'self';
   const spelled = inner.toNormalizedString();
-  return ownAddresses().has(spelled) ? 'self' : spelled;
+  return localAddresses().has(spelled) ? 'self' : spelled;
 }
 
-function ownAddresses(): Set<string> {
+function localAddresses(): Set<string> {
   const listed = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
   return new Set(listed.map(({ address }) => parse(address)?.toNormalizedString() ?? address));
 }
 
-/** A zone (`fe80::1%eth0`) says through which card, not where to. */
+/** The zone of an address (`fe80::1%eth0`) names a network interface and is ignored. */
 function parse(text: string): Address | undefined {
   const bare = text.split('%', 1)[0] ?? '';
   return ipaddr.isValid(bare) ? ipaddr.parse(bare) : undefined;

@@ -1,13 +1,13 @@
 import { beginning } from '#core/lib/text/shorten.ts';
 import { AppError } from '#core/errors.ts';
 
-/** Characters of a message of a database that are read; it can quote a value of any length. */
+/** Only this many characters of a database message are read, because it can quote a value of any length. */
 const MESSAGE_CHARACTERS = 4_000;
 
-/** The beginning of a message of a database. Patterns are matched with nothing longer: some take time quadratic in its length. */
+/** Patterns only match this beginning of a message: some take time quadratic in its length. */
 export const messageStart = (message: string): string => beginning(message, MESSAGE_CHARACTERS);
 
-/** In time linear in the length of the text, whatever blanks are in it. */
+/** Takes time linear in the length of the text, however many spaces it contains. */
 export const onOneLine = (text: string): string =>
   text
     .split('\n')
@@ -15,7 +15,7 @@ export const onOneLine = (text: string): string =>
     .filter((line) => line !== '')
     .join(' ');
 
-/** The text of an answer that nobody vouches for; past `limit` characters it rejects with `too_large` and reads no further. */
+/** The text of an untrusted response. Past `limit` characters it rejects with `too_large` and stops reading. */
 export async function boundedText(response: Response, limit: number): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
@@ -26,7 +26,7 @@ export async function boundedText(response: Response, limit: number): Promise<st
   return text + decoder.decode();
 }
 
-/** The text of a document, empty where the answer is not 200. */
+/** The body as text; empty unless the status is 200. */
 export async function documentOf(response: Response, limit: number): Promise<{ readonly status: number; readonly text: string }> {
   const { status } = response;
   if (status === 200) return { status, text: await boundedText(response, limit) };
@@ -34,7 +34,7 @@ export async function documentOf(response: Response, limit: number): Promise<{ r
   return { status, text: '' };
 }
 
-/** Lines of an answer as they arrive; one that is longer than `limit` characters ends them with `too_large`. */
+/** Yields the lines of a response as they arrive. Rejects with `too_large` when a line is longer than `limit` characters. */
 export async function* boundedLines(response: Response, limit: number): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let held: string[] = [];

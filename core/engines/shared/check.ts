@@ -3,9 +3,7 @@ import type { ConnectionDetails } from './descriptor.ts';
 import { isHost } from './network.ts';
 import type { DialPolicy } from './source.ts';
 
-/**
- * The address of a database is allowed. A name that does not resolve now is no refusal; every dial checks again.
- */
+/** Checks that the address of a database is allowed. A name that does not resolve yet passes, because every dial checks again. */
 export async function checkHost({ host, port, database }: ConnectionDetails, policy: DialPolicy): Promise<void> {
   if (host === null) return;
   const { resolveTarget } = await import('./dial.ts');

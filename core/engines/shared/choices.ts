@@ -1,38 +1,39 @@
 import type { ScalarType } from '#core/contract/definitions/parameters.ts';
 import type { ColumnUses } from '#core/contract/definitions/schema.ts';
 
-/** What a column may hold, when its type or its check lists it. */
+/** The values that a column may hold, when its type or its check lists them. */
 export type Choices = readonly (string | number)[];
 
-/** A longer list is no choice for a model. */
-const MOST = 100;
-// The texts come from any database: no two parts in a row match the same, so that reading them takes time linear in their length.
+/** A longer list is not useful to a model. */
+const MAX_CHOICES = 100;
+// Texts come from any database. Adjacent parts never match the same characters, so matching takes time linear in the length.
 const LITERAL =
   /\s*(?:(?:_\w+\s*)?\\?'((?:[^'\\]|''|\\(?!'))*)\\?'|(-?\d+(?:\.\d+)?))(?:::\w+(?: \w+){0,3}(?:\(\d+\))?)?\s*([,)\]])/y;
 const END = /^[\s)\]]*(?:::[\w\s[\])]+)?$/;
 
-/** The literals from an offset on, to the bracket that closes them. */
+/** Reads the literals from an offset to the closing bracket. */
 function literals(text: string, from: number): { values: Choices; end: number } | null {
   const values: (string | number)[] = [];
   LITERAL.lastIndex = from;
   for (;;) {
     const match = LITERAL.exec(text);
-    if (match === null || values.length === MOST) return null;
+    if (match === null || values.length === MAX_CHOICES) return null;
     const [, string, number, mark] = match;
     values.push(string === undefined ? Number(number) : string.replaceAll("''", "'"));
     if (mark !== ',') return { values, end: LITERAL.lastIndex };
   }
 }
 
-/** `enum('a','b')`, as MySQL writes the type of a column. */
+/** Values of `enum('a','b')`, as MySQL writes the type of a column. */
 export const choicesOfType = (type: string): Choices | null =>
   /^enum\(/i.test(type) ? (literals(type, 'enum('.length)?.values ?? null) : null;
 
 /**
- * The values that a check allows a column, when that is all it says: `status in ('a', 'b')` in any way that databases write it.
- * @param check the condition, in brackets or not.
+ * Returns the values that a check allows for a column. Null unless the check only lists values (`status in ('a', 'b')`, in any
+ * notation that a database uses).
+ * @param check the condition, with or without parentheses.
  */
-export function choicesOfCheck(check: string, column: string): Choices | null {
+function choicesOfCheck(check: string, column: string): Choices | null {
   const name = column.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
   const head = new RegExp(
     `^[\\s(]*(?:check[\\s(]*)?["\`[]?${name}["\`\\]]?[\\s)]*(?:::[a-z]+(?: [a-z]+){0,3}(?:\\(\\d+\\))?[\\s)]*)?(?:in|=\\s*any)\\s*\\(+(?:array\\s*)?\\[?`,
@@ -43,18 +44,18 @@ export function choicesOfCheck(check: string, column: string): Choices | null {
   return found !== null && END.test(check.slice(found.end)) ? found.values : null;
 }
 
-/** The first check of a table that lists the values of a column. */
+/** Values from the first check of a table that lists those of the column. */
 export const choicesOf = (checks: readonly string[], column: string): Choices | null =>
   checks.map((check) => choicesOfCheck(check, column)).find((choices) => choices !== null) ?? null;
 
-/** What is passed over as a whole in the text of a definition, up to its end where nothing closes it. */
-const PASSED = /'[^']*(?:'|$)|"[^"]*(?:"|$)|`[^`]*(?:`|$)|--[^\n]*|\/\*(?:[\s\S]*?\*\/|[\s\S]*$)/;
-const PIECES = new RegExp(`${PASSED.source}|\\bcheck\\s*\\(|[()]`, 'gi');
+/** Texts, quoted names and comments in a definition. An unclosed one extends to the end of the definition. */
+const SKIPPED = /'[^']*(?:'|$)|"[^"]*(?:"|$)|`[^`]*(?:`|$)|--[^\n]*|\/\*(?:[\s\S]*?\*\/|[\s\S]*$)/;
+const PIECES = new RegExp(`${SKIPPED.source}|\\bcheck\\s*\\(|[()]`, 'gi');
 
 /** The conditions in the text of a CREATE TABLE. */
 export function checksOf(create: string): string[] {
   const checks: string[] = [];
-  /** For each bracket that is open: where the condition begins that it holds; null: another one. */
+  /** The start of the condition in each open bracket. Null for other brackets. */
   const open: (number | null)[] = [];
   for (const { 0: piece, index } of create.matchAll(PIECES)) {
     if (piece === ')') {
@@ -65,7 +66,7 @@ export function checksOf(create: string): string[] {
   return checks;
 }
 
-/** What each type of a catalogue is compared with. */
+/** Maps the name of a column type to the parameter type that it is compared with. */
 export type ParameterTypes = ReadonlyMap<string, ScalarType>;
 
 export const parameterTypes = (lists: Readonly<Partial<Record<ScalarType, string>>>): ParameterTypes =>
@@ -75,5 +76,5 @@ export const parameterTypes = (lists: Readonly<Partial<Record<ScalarType, string
     ),
   );
 
-/** A column that nothing but `select` is sure to read. */
+/** For a column that can only be selected: it is not compared, sorted or searched. */
 export const NO_USES: ColumnUses = { parameter: null, sortable: false, searchable: false };

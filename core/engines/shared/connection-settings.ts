@@ -4,7 +4,7 @@ import type { Sealed } from '#core/contract/fields.ts';
 import type { Keyring } from '#core/lib/secrets.ts';
 import { isSealed } from '#core/lib/sealed-values.ts';
 
-/** A connection with its secrets opened: all that a driver needs to dial. */
+/** A connection with decrypted secrets: everything that a driver needs to dial. */
 export interface ConnectionSettings {
   readonly db_type: DbType;
   readonly host: string | null;
@@ -17,22 +17,22 @@ export interface ConnectionSettings {
   readonly ssl_cert: string | null;
   readonly ssl_key: string | null;
   readonly extra_params: Readonly<Record<string, unknown>>;
-  /** All sessions of this source together, opened on demand, closed after 60 s idle. */
+  /** Maximum of sessions of this source. They are opened on demand and closed after 60 s of inactivity. */
   readonly pool_size: number;
-  /** What every statement of a call tells the database of its caller; absent: nothing. */
+  /** The values about the caller that every statement of a call sends to the database. Absent: none. */
   readonly session_values?: readonly SessionValue[];
-  /** Every statement of a call runs as a role of its caller. */
+  /** When set, every statement of a call runs as a database role of its caller. */
   readonly session_role?: SessionRole | null;
 }
 
-/** A connection with its secrets, as it is stored or frozen. */
+/** A connection with sealed secrets, as it is stored or frozen. */
 export interface SealedConnection extends Omit<ConnectionSettings, 'password' | 'ssl_key'> {
   readonly id: string;
   readonly password: Sealed | null;
   readonly ssl_key: Sealed | null;
 }
 
-/** A connection with its secrets opened: what a driver dials with. */
+/** Opens the secrets of a connection. */
 export function toSettings(connection: SealedConnection, keyring: Pick<Keyring, 'open'>): ConnectionSettings {
   const { db_type, host, port, database, username, ssl_mode, ssl_ca, ssl_cert, pool_size } = connection;
   const { session_values = [], session_role = null } = connection;

@@ -4,7 +4,7 @@ import { Stop, type StopSignal } from './stop.ts';
 import type { Timeouts } from './timeouts.ts';
 
 export interface Deadline<Signal extends StopSignal = AbortSignal> {
-  /** Aborted with the AppError to reject with: `timeout` when time is up, `cancelled` when the caller went away. */
+  /** Aborted with the AppError to reject with: `timeout` when the time is up, `cancelled` when the caller disconnected. */
   readonly signal: Signal;
   clear(): void;
 }
@@ -13,7 +13,7 @@ const gone = () => new AppError('cancelled', 'The caller disconnected, so the st
 const late = (timeout_ms: number) =>
   new AppError('timeout', `The statement did not finish within ${timeout_ms} ms and was stopped.`);
 
-/** One signal for both ends of a call: its time limit (milliseconds) and the caller's own signal. */
+/** Returns one signal for the time limit of a call (milliseconds) and for its caller's signal. */
 export function openDeadline(timeout_ms: number, caller?: StopSignal): Deadline {
   const controller = new AbortController();
   const cancel = () => controller.abort(gone());
@@ -29,7 +29,7 @@ export function openDeadline(timeout_ms: number, caller?: StopSignal): Deadline 
   };
 }
 
-/** Work that is given such a signal, and ends when it does. */
+/** Like `openDeadline`, for one piece of work. Clears the timer when the work ends. */
 export async function withDeadline<Result>(
   timeout_ms: number,
   caller: StopSignal | undefined,
@@ -43,7 +43,7 @@ export async function withDeadline<Result>(
   }
 }
 
-/** The same without a timer and an AbortSignal of its own, for thousands of calls a second. */
+/** Like `openDeadline`, but without a timer and an AbortSignal per call: it is used thousands of times per second. */
 export function openLightDeadline(timeouts: Timeouts, timeout_ms: number, caller?: StopSignal): Deadline<Stop> {
   const signal = new Stop();
   const cancel = () => signal.abort(gone());
@@ -59,13 +59,13 @@ export function openLightDeadline(timeouts: Timeouts, timeout_ms: number, caller
   };
 }
 
-/** Rejects when the work is not done after so many milliseconds. */
+/** Rejects when the work takes longer than `ms` milliseconds. */
 export const within = <Result>(ms: number, work: Promise<Result>): Promise<Result> =>
   withTimeout(work, ms, () => {
     throw new Error(`The server sent nothing for ${ms} ms.`);
   });
 
-/** Rejects with the reason of the signal as soon as it is aborted; what the work becomes then is nobody's concern any more. */
+/** Rejects with the reason of the signal as soon as it is aborted. The result of the work is then ignored. */
 export function untilAborted<Result>(signal: StopSignal, work: Promise<Result>): Promise<Result> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);

@@ -12,42 +12,41 @@ export const BUNDLE_TARGETS = ['workers', 'deno', 'bun'] as const;
 
 export type BundleTarget = (typeof BUNDLE_TARGETS)[number];
 
-/** A kind of database as people know it: the engine itself, or a relative that speaks like it. */
-export interface EngineLabel {
+/** A kind of database as people know it: the engine itself, or a compatible database. */
+export interface DatabaseKind {
   readonly db_type: DbType;
-  readonly label: string;
   readonly default_port: number | null;
   readonly note: string | null;
   /** `db.system.name` of the OpenTelemetry conventions. */
   readonly telemetry: string;
-  /** What the version of such a server says, where that tells it from the first of its engine. */
+  /** Matches the version text of such a server, where it differs from that of the engine's first kind. */
   readonly version?: RegExp;
 }
 
-/** What can be said of a connection before anything is dialled; a sealed password was looked at when it came. */
+/** The fields that are checked before a connection is dialled. A sealed password was checked when it was entered. */
 export type ConnectionDetails = Pick<ConnectionSettings, 'db_type' | 'host' | 'port' | 'database'> & {
   readonly password?: unknown;
 };
 
 /** How a generated project connects a database of the engine. */
 export interface ProjectPart {
-  /** The driver's source, which the project takes over. */
+  /** The driver's source file, which is copied into the project. */
   readonly driver: string;
   /** The npm packages that the driver needs. */
   readonly packages: readonly string[];
-  /** What the driver's `open…` function is given from the environment. */
+  /** The variables of the environment that are passed to the driver's `open…` function. */
   readonly variables: (connection: NamedConnection) => Variable[];
-  /** It is given the TLS settings, `extra_params` and the size of the pool too. */
+  /** When true, the driver also receives the TLS settings, `extra_params` and the pool size. */
   readonly networked: boolean;
-  /** Of the project's README: how a tool is kept from writing, and what does not hold with this engine. */
+  /** Text for the project's README: how read-only tools are enforced, and what this engine cannot enforce. */
   readonly enforced: string;
 }
 
-/** How an engine receives values of the caller. */
+/** How an engine receives values about the caller. */
 export interface SessionSupport {
-  /** The kinds of database on which that was tried. */
+  /** The kinds of database on which this was tested. */
   readonly kinds: readonly DbType[];
-  /** What is wrong with the name of a value, completing a sentence that begins with it; null: nothing. */
+  /** Why a value cannot have this name, as the rest of a sentence that begins with the name. Null: it can. */
   readonly nameFault: (name: string) => string | null;
   readonly roles: boolean;
 }
@@ -55,19 +54,19 @@ export interface SessionSupport {
 /** The frozen settings that decide whether a bundle can reach a database. */
 export type Reached = Pick<ConnectionSettings, 'ssl_mode' | 'ssl_ca' | 'ssl_cert'> & { readonly ssl_key: unknown };
 
-/** The files of a connection: those of a folder, or the one that it is. */
+/** The files of a connection: those of its folder, or its single file. */
 export interface FolderFiles {
-  /** Absolute. Throws `invalid` where the connection is no folder, and `database_unreachable` where it is gone. */
+  /** Absolute path. Throws `invalid` when the connection is not a folder, and `database_unreachable` when it does not exist. */
   folder(database: string, policy: DialPolicy): string;
-  /** Why a file of the connection cannot be called so, as a sentence; null: it can. */
+  /** Why a file of the connection cannot have this name, as a sentence. Null: it can. */
   nameFault(name: string, database: string, policy: DialPolicy): string | null;
-  /** Why none can be deleted. Absent: each can. */
+  /** Why no file can be deleted, as a sentence. Absent: files can be deleted. */
   readonly deleteFault?: string;
-  /** Of everything that counts against the quota of the connection. */
+  /** Bytes of all files that count against the quota of the connection. */
   bytes(database: string, policy: DialPolicy): number;
-  /** Looks at a file that has arrived, right before it takes its place. Throws `invalid`. */
+  /** Checks an uploaded file right before it replaces `target`. Throws `invalid`. */
   accept?(path: string, target: string): Promise<void>;
-  /** What became of each file; `reading`: what changed is still being read. Times in milliseconds. */
+  /** The import status of each file. `reading` is true while changed files are being read. Times in milliseconds. */
   status(
     connection: Pick<ConnectionSettings, 'database' | 'extra_params'>,
     policy: DialPolicy,
@@ -83,38 +82,38 @@ export type FolderFile = Omit<ConnectionFile, 'changed_at' | 'imported_at'> & {
   readonly imported_at: number | null;
 };
 
-/** Everything that the rest of the product knows of an engine; what takes long to load is loaded when it is needed. */
+/** Everything that the rest of the product knows about an engine. Slow modules are loaded on first use. */
 export interface EngineDescriptor {
   /** The name of its folder. */
   readonly name: string;
   /** The kinds of database it serves. */
-  readonly labels: readonly EngineLabel[];
+  readonly kinds: readonly DatabaseKind[];
   /** The grammar of its statements. */
   readonly dialect: SqlDialect;
-  /** All of its grammars, where settings of the server make several. */
+  /** All of its grammars, when server settings select between several. */
   readonly dialects?: readonly SqlDialect[];
   readonly required_fields: readonly ('host' | 'database')[];
-  /** What `extra_params` may hold. */
+  /** The settings that `extra_params` may contain. */
   readonly extras: readonly Extra[];
-  /** Null: a database of this engine cannot receive values of the caller. */
+  /** Null: a database of this engine cannot receive values about the caller. */
   readonly session: SessionSupport | null;
-  /** It is asked over HTTP, where without an `ssl_mode` the certificate is verified in full (`trustOf` in `tls.ts`). */
+  /** The engine is reached over HTTP. Without an `ssl_mode` the certificate is then fully verified (`trustOf` in `tls.ts`). */
   readonly over_http?: true;
   /** Whether a connection that names no user may still need its password. */
   readonly token: boolean;
   /** Throws `invalid` with the field when a connection cannot be stored like this. */
   readonly check: (target: ConnectionDetails, policy: DialPolicy) => Promise<void>;
   readonly open: () => Promise<OpenSource>;
-  /** Whether the optional package that it needs is there. Absent: it needs none. */
+  /** Whether its optional package is installed. Absent: it needs none. */
   readonly isInstalled?: () => Promise<boolean>;
   readonly project: ProjectPart;
-  /** How it explains a statement. Absent: it cannot. */
+  /** Reads the plans of statements. Absent: the engine cannot explain. */
   readonly plans?: () => Promise<PlanReader>;
-  /** Absent: a connection has no files that people could put there. */
+  /** Absent: a connection has no files that people can upload. */
   readonly files?: () => Promise<FolderFiles>;
   /**
-   * What of a connection does not work in a bundle for a target, as sentences that begin with its name. Absent: no bundle reaches a
-   * database of the engine.
+   * What does not work in a bundle for a target, as sentences that begin with the connection's name. Absent: a bundle cannot
+   * reach a database of this engine.
    */
   readonly bundle?: (connection: Reached, target: BundleTarget) => readonly string[];
 }

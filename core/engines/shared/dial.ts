@@ -11,17 +11,17 @@ export interface ResolvedAddress {
   readonly family: number;
 }
 
-/** Every address of a name; injectable, so that tests decide what a name resolves to. */
+/** Resolves a name to all of its addresses. Injectable, so that tests control DNS. */
 export type Resolve = (host: string) => Promise<readonly ResolvedAddress[]>;
 
-/** A checked target: what is dialled is one of `addresses`, never the name again (a name can change its mind). */
+/** A checked target. Only `addresses` are dialled; the name is not resolved again, because its records can change. */
 export interface DialTarget {
   readonly host: string;
   readonly port: number;
   readonly address: string;
   readonly family: number;
   readonly addresses: readonly ResolvedAddress[];
-  /** An address that only `allow_private_networks` lets through. */
+  /** True when the address is only allowed because of `allow_private_networks`. */
   readonly private: boolean;
 }
 
@@ -31,8 +31,8 @@ const NEVER_OPENED = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'EA
 const systemResolve: Resolve = (host) => lookup(host, { all: true });
 
 /**
- * Resolves a name once and checks every address it has (contract section 3). Rejects with `private_network_blocked`, or with
- * `database_unreachable` and the reason `dns_failed`.
+ * Resolves a name once and checks all of its addresses. Rejects with `private_network_blocked`, or with `database_unreachable`
+ * and the reason `dns_failed`.
  */
 export async function resolveTarget(
   host: string,
@@ -42,7 +42,7 @@ export async function resolveTarget(
   resolve: Resolve = systemResolve,
 ): Promise<DialTarget> {
   const name = host.replace(/^\[(.*)\]$/, '$1');
-  // No address at all, so nothing that is forbidden: a malformed one is a matter of its field alone.
+  // A malformed host is not an address, so it is reported as a fault of its field, not as a blocked network.
   if (!isHost(name)) throw badHost(name);
   const addresses = await addressesOf(name, resolve);
   const classes = addresses.map(({ address }) => classifyAddress(address));
@@ -63,7 +63,7 @@ export async function resolveTarget(
   return { host: name, port, ...ordered[0]!, addresses: ordered, private: classes.includes('private') };
 }
 
-/** Connects to the first of the checked addresses that answers, within 10 s altogether. */
+/** Connects to the first checked address that answers. All attempts together take at most 10 s. */
 export async function dialSocket(target: DialTarget, signal?: AbortSignal, timeout_ms = CONNECT_MS): Promise<net.Socket> {
   const ends = AbortSignal.any([AbortSignal.timeout(timeout_ms), ...(signal ? [signal] : [])]);
   let failure: unknown;
@@ -80,8 +80,8 @@ export async function dialSocket(target: DialTarget, signal?: AbortSignal, timeo
 }
 
 /**
- * `fetch` through the address guard: dials the checked address, keeps the name for TLS and the Host header, follows no
- * redirect. Rejects as `resolveTarget` does; a failed connection is `database_unreachable`.
+ * `fetch` through the address guard: dials the checked address, uses the name for TLS and the Host header, follows no redirect.
+ * Rejects as `resolveTarget` does; a failed connection is `database_unreachable`.
  */
 export async function guardedFetch(
   url: string | URL,
@@ -92,7 +92,7 @@ export async function guardedFetch(
   const { protocol, hostname, host, port, pathname, search } = new URL(url);
   if (protocol !== 'http:' && protocol !== 'https:') throw malformed('Only http:// and https:// addresses are allowed.');
   const headers = new Headers(init.headers);
-  // A few bytes unpack to any size before anybody can count them.
+  // A few compressed bytes can unpack to any size before they are counted.
   headers.set('Accept-Encoding', 'identity');
   if (policy.network !== undefined) {
     const { tls: _, ...request } = init;
@@ -100,7 +100,7 @@ export async function guardedFetch(
   }
   const number = Number(port || (protocol === 'https:' ? 443 : 80));
   const resolving = resolveTarget(hostname, number, policy, undefined, resolve);
-  // Nothing stops a look-up that its name server does not answer.
+  // A DNS lookup cannot be aborted, so it is abandoned.
   const target = await (init.signal ? untilAborted(init.signal, resolving) : resolving);
   headers.set('Host', host);
   const tls = { ...init.tls, ...(net.isIP(target.host) ? {} : { serverName: target.host }) };
@@ -147,8 +147,8 @@ async function isForbidden(
   for (const entry of [...policy.forbidden, ...((await policy.forbiddenNow?.()) ?? [])]) {
     if (entry.port !== port) continue;
     if (entry.database !== undefined && database !== undefined && entry.database !== database) continue;
-    const own = await resolve(entry.host).catch(() => []);
-    if (own.some(({ address }) => reached.has(canonicalAddress(address)))) return true;
+    const forbidden = await resolve(entry.host).catch(() => []);
+    if (forbidden.some(({ address }) => reached.has(canonicalAddress(address)))) return true;
   }
   return false;
 }
@@ -164,7 +164,7 @@ function connect(host: string, port: number, signal: AbortSignal): Promise<net.S
     const abort = () => fail(signal.reason);
     if (signal.aborted) return abort();
     signal.addEventListener('abort', abort, { once: true });
-    // Whoever takes the socket over is told by its close; without a listener an error would end the program.
+    // The new owner of the socket learns of an error from `close`. Without a listener the error would end the process.
     socket.on('error', () => undefined);
     socket.once('error', fail);
     socket.once('connect', () => {
@@ -182,22 +182,22 @@ function codeOf(error: unknown): string {
 }
 
 function unreachable(target: DialTarget, cause: unknown): AppError {
-  const place = `${target.host}, port ${target.port}`;
+  const address = `${target.host}, port ${target.port}`;
   const code = codeOf(cause);
   const [reason, detail] =
     code === 'ECONNREFUSED'
-      ? ['refused', `Nothing accepts connections at ${place}; check the host, the port and that the server is running.`]
+      ? ['refused', `Nothing accepts connections at ${address}; check the host, the port and that the server is running.`]
       : code === 'TimeoutError' || code === 'ETIMEDOUT'
-        ? ['timeout', `${place} did not answer in time; check the host, the port and the firewall.`]
+        ? ['timeout', `${address} did not answer in time; check the host, the port and the firewall.`]
         : code === NO_TLS
-          ? ['tls_failed', `${place} does not speak TLS; check the port.`]
+          ? ['tls_failed', `${address} does not speak TLS; check the port.`]
           : isTlsCode(code)
-            ? ['tls_failed', `${place} has no trusted certificate for its name; check the host name and the certificate.`]
-            : ['failed', `The connection to ${place} failed; check the host, the port and the network.`];
+            ? ['tls_failed', `${address} has no trusted certificate for its name; check the host name and the certificate.`]
+            : ['failed', `The connection to ${address} failed; check the host, the port and the network.`];
   return new AppError('database_unreachable', detail, { reason, cause });
 }
 
-/** What Bun says when the other side answers a handshake with something else, such as plain HTTP. */
+/** Bun's code for a handshake that is answered with something other than TLS, such as plain HTTP. */
 const NO_TLS = 'EPROTO';
 
 function isTlsCode(code: string): boolean {

@@ -3,10 +3,10 @@ import type { Socket } from 'node:net';
 import type { ConnectionSettings } from './connection-settings.ts';
 import { AppError } from '#core/errors.ts';
 
-/** What `fetch` takes, and how the server is to prove who it is. */
+/** Options of `fetch`, with TLS settings. */
 export interface DialledInit extends Omit<RequestInit, 'redirect'> {
   readonly tls?: {
-    /** In the certificate, whatever address is dialled. */
+    /** The name to verify in the certificate, whatever address is dialled. */
     readonly serverName?: string;
     readonly rejectUnauthorized?: boolean;
     readonly checkServerIdentity?: () => undefined;
@@ -16,29 +16,29 @@ export interface DialledInit extends Omit<RequestInit, 'redirect'> {
   };
 }
 
-/** Dials the address of the URL; the name that was asked for stands in the Host header. Follows no redirect and unpacks nothing. */
+/** Dials the address of the URL and sends the requested name in the Host header. Follows no redirect and does not decompress. */
 export type DialledFetch = (url: string, init: DialledInit) => Promise<Response>;
 
-/** Sockets that a platform opens by name. It alone knows the address, and keeps to its own rules of what may be dialled. */
+/** Sockets that a platform opens by name. The platform resolves the name and applies its rules about private networks. */
 export interface Sockets {
-  /** Rejects with `database_unreachable`, or as `signal` says. */
+  /** Rejects with `database_unreachable`, or with the reason of `signal`. */
   readonly dial: (host: string, port: number, signal: AbortSignal) => Promise<Socket>;
-  /** Encrypts what `dial` opened. The platform verifies the certificate in full, by the authorities that it knows. */
+  /** Encrypts a socket from `dial`. The platform fully verifies the certificate with its trusted authorities. */
   readonly secure: (socket: Socket, settings: Pick<ConnectionSettings, 'host'>, signal: AbortSignal) => Promise<Socket>;
 }
 
-/** The network of a platform that runs one module in an isolate. */
+/** The network of a platform that runs a bundle in an isolate. */
 export interface Network {
-  /** Follows no redirect. Rejects with `database_unreachable`, or as the signal of the request says. */
+  /** Follows no redirect. Rejects with `database_unreachable`, or with the reason of the request's signal. */
   readonly fetch: (url: URL, init: RequestInit) => Promise<Response>;
-  /** Null: sockets are those of `node:net`. */
+  /** Null: `node:net` opens sockets. */
   readonly sockets: Sockets | null;
 }
 
-/** Sends a request; the product's own goes through the guard of addresses. */
+/** Sends a request. In production it goes through the address guard. */
 export type Send = (url: URL, init: DialledInit) => Promise<Response>;
 
-/** A name or an address and nothing else: what a URL or a driver would read as port, path or account is refused. */
+/** A host name or an address alone. Anything that a URL or a driver would read as port, path or account is refused. */
 const HOST_NAME = /^[\p{L}\p{M}\p{N}_](?:[\p{L}\p{M}\p{N}_.-]*[\p{L}\p{M}\p{N}_.])?$/u;
 
 export const isHost = (name: string): boolean => net.isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0 || HOST_NAME.test(name);
@@ -55,7 +55,7 @@ export const malformed = (detail: string): AppError => new AppError('database_un
 
 const UNSET = 'unset.invalid';
 
-/** Built from parts: a host that holds more than a name must not choose port or path. */
+/** Built from parts, so that a host cannot inject a port or a path. */
 export function addressOf({ host, port, ssl_mode }: Pick<ConnectionSettings, 'host' | 'port' | 'ssl_mode'>): URL {
   const url = new URL(`${ssl_mode === 'disable' ? 'http' : 'https'}://${UNSET}`);
   const name = host ?? 'localhost';
@@ -67,7 +67,7 @@ export function addressOf({ host, port, ssl_mode }: Pick<ConnectionSettings, 'ho
 
 type Certificates = Pick<ConnectionSettings, 'ssl_mode' | 'ssl_ca' | 'ssl_cert' | 'ssl_key'>;
 
-/** The password goes with every call, so without a choice the certificate is verified like a browser does. */
+/** Every call sends the password, so without an `ssl_mode` the certificate is fully verified, as a browser does. */
 export function fetchTls({ ssl_mode, ssl_ca, ssl_cert, ssl_key }: Certificates): NonNullable<DialledInit['tls']> {
   return {
     rejectUnauthorized: ssl_mode !== 'require',

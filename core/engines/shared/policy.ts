@@ -1,15 +1,15 @@
 import { join } from 'node:path';
 import { type Env, redisUrl } from '#core/process/env.ts';
-import type { DialPolicy, OwnAddress } from './source.ts';
+import type { DialPolicy, InstallationAddress } from './source.ts';
 
-/** What this installation may dial. Our own ports, Redis and metadata database are never a target (contract section 3). */
+/** The addresses that this installation may dial. Its ports, its Redis and its metadata database are always forbidden. */
 export function dialPolicy(env: Env): DialPolicy {
   const redis = env.SVC_KV === 'redis' ? redisUrl(env) : null;
-  const own = [...new Set([env.SVC_DATABASE_URL, env.SVC_REDIS_URL, env.REDIS_URL, redis])].flatMap((text) => {
+  const databases = [...new Set([env.SVC_DATABASE_URL, env.SVC_REDIS_URL, env.REDIS_URL, redis])].flatMap((text) => {
     if (text === null || text.startsWith('file:')) return [];
     const url = new URL(text);
     const is_redis = url.protocol.startsWith('redis');
-    // PostgreSQL names the database of a URL without one like the user; without either, the whole server is ours.
+    // A PostgreSQL URL without a database uses the user's name. Without either, the whole server is forbidden.
     const database = is_redis ? '' : decodeURIComponent(url.pathname.slice(1) || url.username);
     const port = Number(url.port || (is_redis ? 6379 : 5432));
     return [{ host: url.hostname, port, ...(database === '' ? {} : { database }) }];
@@ -18,7 +18,7 @@ export function dialPolicy(env: Env): DialPolicy {
     ? env.SVC_DATABASE_URL.slice('file:'.length)
     : join(env.SVC_DATA_DIR, 'sluice.sqlite');
   const ports = [env.SVC_PORT, env.SVC_SSL_PORT, env.SVC_FASTMCP_PORT, env.SVC_AGENT_MCP_PORT];
-  // Redirects and challenges, see SVC_SSL_PORT.
+  // For redirects and ACME challenges, see SVC_SSL_PORT.
   if (env.SVC_SSL_PORT === 443) ports.push(80);
   return {
     forbidden_files: [metadata, `${metadata}-wal`, join(env.SVC_DATA_DIR, 'dev-secrets.json')],
@@ -26,7 +26,7 @@ export function dialPolicy(env: Env): DialPolicy {
     sqlite_dir: env.SVC_SQLITE_DIR,
     cache_dir: join(env.SVC_DATA_DIR, 'file-cache'),
     forbidden: [
-      ...own,
+      ...databases,
       ...listening('localhost', ports),
       ...listening(env.SVC_FASTMCP_HOST, [env.SVC_FASTMCP_PORT]),
       ...[env.SVC_SERVER_URL, env.SVC_AGENT_MCP_URL].flatMap(addressOf),
@@ -34,22 +34,24 @@ export function dialPolicy(env: Env): DialPolicy {
   };
 }
 
-/** Where the hosts of an installation listen: on the port of their configuration, and where those that are connected say. */
+/**
+ * The addresses on which the hosts of this installation listen: their configured ports, and the URLs that connected hosts report.
+ */
 export function hostAddresses(
   { SVC_FASTMCP_HOST }: Env,
   ports: readonly number[],
   urls: readonly (string | null)[] = [],
-): readonly OwnAddress[] {
+): readonly InstallationAddress[] {
   const connected = urls.flatMap(addressOf);
   const all = [...new Set([...ports, ...connected.map(({ port }) => port)])];
   return [...listening('localhost', all), ...listening(SVC_FASTMCP_HOST, all), ...connected];
 }
 
-/** Port 0 is one that the system chooses. */
-const listening = (host: string, ports: readonly number[]): OwnAddress[] =>
+/** With port 0 the system chooses a port. */
+const listening = (host: string, ports: readonly number[]): InstallationAddress[] =>
   ports.filter((port) => port !== 0).map((port) => ({ host, port }));
 
-function addressOf(text: string | null): OwnAddress[] {
+function addressOf(text: string | null): InstallationAddress[] {
   if (text === null) return [];
   const { hostname, port, protocol } = new URL(text);
   return [{ host: hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(port || (protocol === 'https:' ? 443 : 80)) }];

@@ -2,32 +2,34 @@ import { AppError } from '#core/errors.ts';
 import { deferred } from '#core/lib/with-timeout.ts';
 import type { StopSignal } from './stop.ts';
 
-/** Milliseconds within which a session that died while it was idle says so. One that dies later may have been ended for its statement. */
+/**
+ * Milliseconds within which a dead idle session fails its statement. If it fails later, the statement itself may have ended it.
+ */
 export const NOTICED_MS = 1_000;
 
 export interface PooledSession {
-  /** False once it is closed or in an unknown state: the pool forgets it instead of handing it out again. */
+  /** False once it is closed or in an unknown state; the pool then closes it instead of reusing it. */
   readonly usable: boolean;
   close(): Promise<void>;
 }
 
 export interface SessionPool<Kind extends string, Session extends PooledSession, Signal extends StopSignal = AbortSignal> {
-  /** Runs `work` with a session of its own. `signal` ends the waiting and the opening, with its reason as the error. */
+  /** Runs `work` with an exclusive session. `signal` aborts waiting and opening, and its reason is the error. */
   use<Result>(kind: Kind, signal: Signal, work: (session: Session) => Promise<Result>): Promise<Result>;
   /**
-   * A session for one more short piece of work, right now: an idle one while fewer than `sessions` are in use, else one that less
-   * than `depth` such pieces share. Null when there is none, or when somebody waits for a session of his own.
+   * Returns a session for one more short piece of work without waiting: an idle one while fewer than `sessions` are in use, else
+   * one with less than `depth` such pieces. Null when there is none, or when a call waits for an exclusive session.
    */
   share(
     kind: Kind,
     limits: { readonly sessions: number; readonly depth: number },
     fits: (session: Session) => boolean,
   ): Session | null;
-  /** Ends one piece of such work. */
+  /** Ends one piece of shared work. */
   unshare(session: Session): void;
-  /** Sessions open now, those being opened or closed included. */
+  /** Number of open sessions, including those being opened or closed. */
   sessions(): number;
-  /** Serves whoever already waits, then closes every session. */
+  /** Serves the calls that already wait, then closes every session. */
   close(): Promise<void>;
 }
 
@@ -37,6 +39,18 @@ export interface SessionPoolOptions<Kind extends string, Session extends PooledS
   readonly open: (kind: Kind, signal: Signal) => Promise<Session>;
 }
 
+interface IdleSession<Kind, Session> {
+  readonly kind: Kind;
+  readonly session: Session;
+  readonly since: number;
+}
+
+interface SharedSession<Kind, Session> {
+  readonly kind: Kind;
+  readonly session: Session;
+  users: number;
+}
+
 interface Waiter<Kind, Session, Signal> {
   readonly kind: Kind;
   readonly signal: Signal;
@@ -44,55 +58,66 @@ interface Waiter<Kind, Session, Signal> {
   readonly refuse: (error: unknown) => void;
 }
 
+export const createSessionPool = <Kind extends string, Session extends PooledSession, Signal extends StopSignal = AbortSignal>(
+  options: SessionPoolOptions<Kind, Session, Signal>,
+): SessionPool<Kind, Session, Signal> => new OpenSessions(options);
+
 /**
- * Sessions opened on demand, first come first served, at most `limit` of all kinds together. A session never changes its
+ * Sessions are opened on demand, first come first served, with at most `limit` of all kinds together. A session never changes its
  * kind: when the limit is reached and only another kind is idle, that one is closed first.
  */
-export function createSessionPool<Kind extends string, Session extends PooledSession, Signal extends StopSignal = AbortSignal>(
-  options: SessionPoolOptions<Kind, Session, Signal>,
-): SessionPool<Kind, Session, Signal> {
-  const idle: { kind: Kind; session: Session; since: number }[] = [];
-  const shared: { readonly kind: Kind; readonly session: Session; users: number }[] = [];
-  const waiting: Waiter<Kind, Session, Signal>[] = [];
-  let open = 0;
-  let closing = 0;
-  let sweeper: ReturnType<typeof setTimeout> | undefined;
-  let ended: PromiseWithResolvers<void> | undefined;
+class OpenSessions<
+  Kind extends string,
+  Session extends PooledSession,
+  Signal extends StopSignal = AbortSignal,
+> implements SessionPool<Kind, Session, Signal> {
+  readonly #options: SessionPoolOptions<Kind, Session, Signal>;
+  readonly #idle: IdleSession<Kind, Session>[] = [];
+  readonly #shared: SharedSession<Kind, Session>[] = [];
+  readonly #waiting: Waiter<Kind, Session, Signal>[] = [];
+  #open = 0;
+  #closing = 0;
+  #sweeper: ReturnType<typeof setTimeout> | undefined;
+  #ended: PromiseWithResolvers<void> | undefined;
 
-  async function use<Result>(kind: Kind, signal: Signal, work: (session: Session) => Promise<Result>) {
-    if (ended) throw new AppError('unavailable', 'This connection is being closed; try again.');
+  constructor(options: SessionPoolOptions<Kind, Session, Signal>) {
+    this.#options = options;
+  }
+
+  async use<Result>(kind: Kind, signal: Signal, work: (session: Session) => Promise<Result>): Promise<Result> {
+    if (this.#ended) throw new AppError('unavailable', 'This connection is being closed; try again.');
     signal.throwIfAborted();
-    const session = (waiting.length === 0 ? takeIdle(kind) : undefined) ?? (await wait(kind, signal));
+    const session = (this.#waiting.length === 0 ? this.#takeIdle(kind) : undefined) ?? (await this.#wait(kind, signal));
     try {
       return await work(session);
     } finally {
-      giveBack(kind, session);
+      this.#giveBack(kind, session);
     }
   }
 
-  function share(
+  share(
     kind: Kind,
     { sessions, depth }: { readonly sessions: number; readonly depth: number },
     fits: (session: Session) => boolean,
   ): Session | null {
-    if (ended || waiting.length > 0) return null;
-    const in_use = open - idle.length;
+    if (this.#ended || this.#waiting.length > 0) return null;
+    const in_use = this.#open - this.#idle.length;
     if (in_use < sessions) {
-      const isFree = (entry: (typeof idle)[number]) => entry.kind === kind && entry.session.usable;
-      const index = idle.findLastIndex((entry) => isFree(entry) && fits(entry.session));
-      const [entry] = index < 0 ? [] : idle.splice(index, 1);
+      const isFree = (entry: IdleSession<Kind, Session>) => entry.kind === kind && entry.session.usable;
+      const index = this.#idle.findLastIndex((entry) => isFree(entry) && fits(entry.session));
+      const [entry] = index < 0 ? [] : this.#idle.splice(index, 1);
       if (entry !== undefined) {
-        shared.push({ kind, session: entry.session, users: 1 });
+        this.#shared.push({ kind, session: entry.session, users: 1 });
         return entry.session;
       }
-      // Whoever wants one for himself takes one that does not fit yet, or opens one.
-      if (open < options.limit || idle.some(isFree)) return null;
+      // The caller then prepares an idle session that does not fit yet, or opens one.
+      if (this.#open < this.#options.limit || this.#idle.some(isFree)) return null;
     }
-    let least: (typeof shared)[number] | null = null;
-    // Sessions beyond that number, which may have become smaller, are left alone until nobody uses them.
-    const most = shared.length - Math.max(0, in_use - sessions);
+    let least: SharedSession<Kind, Session> | null = null;
+    // `sessions` may have decreased. Sessions beyond it get no more work until they are idle.
+    const most = this.#shared.length - Math.max(0, in_use - sessions);
     for (let n = 0; n < most; n++) {
-      const entry = shared[n]!;
+      const entry = this.#shared[n]!;
       if (entry.kind !== kind || entry.users >= (least?.users ?? depth)) continue;
       if (entry.session.usable && fits(entry.session)) least = entry;
     }
@@ -101,19 +126,32 @@ export function createSessionPool<Kind extends string, Session extends PooledSes
     return least.session;
   }
 
-  function unshare(session: Session): void {
-    const place = shared.findIndex((entry) => entry.session === session);
-    const entry = shared[place];
+  unshare(session: Session): void {
+    const index = this.#shared.findIndex((entry) => entry.session === session);
+    const entry = this.#shared[index];
     if (entry === undefined || --entry.users > 0) return;
-    shared.splice(place, 1);
-    giveBack(entry.kind, session);
+    this.#shared.splice(index, 1);
+    this.#giveBack(entry.kind, session);
   }
 
-  function wait(kind: Kind, signal: Signal): Promise<Session> {
+  close(): Promise<void> {
+    if (this.#ended) return this.#ended.promise;
+    this.#ended = deferred();
+    clearTimeout(this.#sweeper);
+    for (const { session } of this.#idle.splice(0)) void this.#shut(session);
+    this.#serve();
+    return this.#ended.promise;
+  }
+
+  sessions(): number {
+    return this.#open;
+  }
+
+  #wait(kind: Kind, signal: Signal): Promise<Session> {
     return new Promise((resolve, reject) => {
       const leave = () => {
-        const place = waiting.indexOf(waiter);
-        if (place >= 0) waiting.splice(place, 1);
+        const index = this.#waiting.indexOf(waiter);
+        if (index >= 0) this.#waiting.splice(index, 1);
         reject(signal.reason);
       };
       const settled = () => signal.removeEventListener('abort', leave);
@@ -130,97 +168,86 @@ export function createSessionPool<Kind extends string, Session extends PooledSes
         },
       };
       signal.addEventListener('abort', leave, { once: true });
-      waiting.push(waiter);
-      serve();
+      this.#waiting.push(waiter);
+      this.#serve();
     });
   }
 
-  function serve(): void {
-    for (let next = waiting[0]; next !== undefined; next = waiting[0]) {
-      const held = takeIdle(next.kind);
-      if (held) {
-        waiting.shift();
-        next.take(held);
+  #serve(): void {
+    for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
+      const session = this.#takeIdle(next.kind);
+      if (session) {
+        this.#waiting.shift();
+        next.take(session);
         continue;
       }
-      if (open >= options.limit) {
-        const other = closing < waiting.length ? idle.shift() : undefined;
-        if (other) void shut(other.session);
+      if (this.#open >= this.#options.limit) {
+        const other = this.#closing < this.#waiting.length ? this.#idle.shift() : undefined;
+        if (other) void this.#shut(other.session);
         return;
       }
-      waiting.shift();
-      void openFor(next);
+      this.#waiting.shift();
+      void this.#openFor(next);
     }
-    if (ended && open === 0) ended.resolve();
+    if (this.#ended && this.#open === 0) this.#ended.resolve();
   }
 
-  function takeIdle(kind: Kind): Session | undefined {
-    for (let place = idle.length - 1; place >= 0; place--) {
-      const entry = idle[place]!;
+  #takeIdle(kind: Kind): Session | undefined {
+    for (let index = this.#idle.length - 1; index >= 0; index--) {
+      const entry = this.#idle[index]!;
       if (entry.session.usable && entry.kind !== kind) continue;
-      idle.splice(place, 1);
+      this.#idle.splice(index, 1);
       if (entry.session.usable) return entry.session;
-      void shut(entry.session);
+      void this.#shut(entry.session);
     }
     return undefined;
   }
 
-  async function openFor(waiter: Waiter<Kind, Session, Signal>): Promise<void> {
-    open++;
+  async #openFor(waiter: Waiter<Kind, Session, Signal>): Promise<void> {
+    this.#open++;
     try {
-      const session = await options.open(waiter.kind, waiter.signal);
-      if (waiter.signal.aborted) giveBack(waiter.kind, session);
+      const session = await this.#options.open(waiter.kind, waiter.signal);
+      if (waiter.signal.aborted) this.#giveBack(waiter.kind, session);
       else waiter.take(session);
     } catch (error) {
-      open--;
+      this.#open--;
       waiter.refuse(error);
-      serve();
+      this.#serve();
     }
   }
 
-  function giveBack(kind: Kind, session: Session): void {
-    if (!session.usable || (ended && waiting.length === 0)) {
-      void shut(session);
+  #giveBack(kind: Kind, session: Session): void {
+    if (!session.usable || (this.#ended && this.#waiting.length === 0)) {
+      void this.#shut(session);
       return;
     }
-    idle.push({ kind, session, since: performance.now() });
-    sweeper ??= sweepLater();
-    serve();
+    this.#idle.push({ kind, session, since: performance.now() });
+    this.#sweeper ??= this.#sweepLater();
+    this.#serve();
   }
 
-  async function shut(session: Session): Promise<void> {
-    closing++;
+  async #shut(session: Session): Promise<void> {
+    this.#closing++;
     try {
       await session.close();
     } catch {
-      // A session that cannot say goodbye is gone all the same.
+      // A session that fails to close cleanly is lost anyway.
     } finally {
-      closing--;
-      open--;
-      serve();
+      this.#closing--;
+      this.#open--;
+      this.#serve();
     }
   }
 
-  function sweepLater(): ReturnType<typeof setTimeout> {
-    const timer = setTimeout(sweep, options.idle_ms);
+  #sweepLater(): ReturnType<typeof setTimeout> {
+    const timer = setTimeout(() => this.#sweep(), this.#options.idle_ms);
     timer.unref();
     return timer;
   }
 
-  function sweep(): void {
-    const oldest = performance.now() - options.idle_ms;
-    while (idle[0] && idle[0].since <= oldest) void shut(idle.shift()!.session);
-    sweeper = idle.length > 0 ? sweepLater() : undefined;
+  #sweep(): void {
+    const oldest = performance.now() - this.#options.idle_ms;
+    while (this.#idle[0] && this.#idle[0].since <= oldest) void this.#shut(this.#idle.shift()!.session);
+    this.#sweeper = this.#idle.length > 0 ? this.#sweepLater() : undefined;
   }
-
-  function close(): Promise<void> {
-    if (ended) return ended.promise;
-    ended = deferred();
-    clearTimeout(sweeper);
-    for (const { session } of idle.splice(0)) void shut(session);
-    serve();
-    return ended.promise;
-  }
-
-  return { use, share, unshare, sessions: () => open, close };
 }

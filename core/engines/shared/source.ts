@@ -2,101 +2,104 @@ import type { Network, DialledFetch } from './network.ts';
 import type { BoundStatement, Column, BoundType, QueryResult } from '#core/lib/sql/result.ts';
 import type { ParameterType } from '#core/lib/sql/statement.ts';
 import type { StopSignal } from './stop.ts';
-import type { Table, TableColumn } from '#core/contract/definitions/schema.ts';
+import type { Table, TableColumn, TableIndex } from '#core/contract/definitions/schema.ts';
 import type { AppError } from '#core/errors.ts';
 import type { ConnectionSettings } from './connection-settings.ts';
 
-/** Where something of this installation listens; with a database, only that one is ours. */
-export interface OwnAddress {
+/** An address of this installation. With `database`, only that database of the server is forbidden. */
+export interface InstallationAddress {
   readonly host: string;
   readonly port: number;
   readonly database?: string;
 }
 
-/** What the process that dials allows; the same for every source in it. */
+/** The rules for dialling of a process, the same for all of its sources. */
 export interface DialPolicy {
-  /** The way out of where there are no sockets and no name server of our own; absent: those of the machine. */
+  /** The network of a platform without sockets and DNS. Absent: the operating system's. */
   readonly network?: Network;
   readonly allow_private_networks: boolean;
-  /** Refused always, whatever is allowed: our own ports, Redis and metadata database. */
-  readonly forbidden: readonly OwnAddress[];
-  /** The same, for addresses that a deploy or a new configuration changes. */
-  readonly forbiddenNow?: () => Promise<readonly OwnAddress[]>;
-  /** Folder that holds every file database, absolute. */
+  /** Always refused: the ports, the Redis and the metadata database of this installation. */
+  readonly forbidden: readonly InstallationAddress[];
+  /** Like `forbidden`, for addresses that a deploy or a new configuration changes. */
+  readonly forbiddenNow?: () => Promise<readonly InstallationAddress[]>;
+  /** Absolute path of the folder that contains all file databases. */
   readonly sqlite_dir: string;
-  /** Folder for what can be made again from the files of connections, absolute. Absent: beside them. */
+  /** Absolute path of the folder for data derived from connection files. Absent: beside the files. */
   readonly cache_dir?: string;
-  /** Files of our own that no connection may open, absolute: the metadata database and what lies beside it. */
+  /** Absolute paths of files that no connection may open: the metadata database and the files beside it. */
   readonly forbidden_files?: readonly string[];
-  /** Sends what goes to a checked address, where `fetch` cannot. */
+  /** Sends requests to a checked address, where `fetch` cannot. */
   readonly fetch?: DialledFetch;
 }
 
-/** What the database is told of the caller for one statement, and nothing of it is left for the next. */
+/** Values about the caller for one statement. The next statement on the session does not see them. */
 export interface SessionState {
-  /** In the order of the connection's `session_values`; null: the caller has none. */
+  /** In the order of the connection's `session_values`. Null: the caller has no value. */
   readonly values: readonly (string | null)[];
-  /** The role that it runs as; null: the account's own. */
+  /** The role that the statement runs as. Null: the role of the account. */
   readonly role: string | null;
 }
 
-/** A text to describe. */
+/** A statement to describe. */
 export interface DescribedText extends Pick<BoundStatement, 'text' | 'types' | 'declared'> {
-  /** The parameter of each placeholder; absent: each has one of its own. */
+  /** The parameter of each placeholder. Absent: each placeholder has a separate parameter. */
   readonly names?: readonly string[];
 }
 
 export interface Description {
   readonly columns: readonly Column[];
-  /** How the database reads each placeholder. Absent: it infers the types of all. */
+  /** How the database reads each placeholder. Absent: it infers all types. */
   readonly reads?: readonly ParameterType[];
-  /** The type that the database gives each placeholder; null where it gives none that a parameter has. Absent: it does not say. */
+  /**
+   * The type that the database infers for each placeholder; null where no parameter type matches. Absent: it does not report
+   * types.
+   */
   readonly parameters?: readonly (BoundType | null)[];
 }
 
 /**
- * `fixed`: a read-only transaction, rolled back, in a session that keeps what is prepared; only for text of the snapshot that the
- * classifier calls fixed. A source runs it as `read` when the database holds anything of its names that could run other code.
- * `read`: the same with a reset of the session after it. `write`: own session, committed, then reset.
+ * `fixed`: a read-only transaction, rolled back, in a session that caches prepared statements; only for text of the snapshot that
+ * the classifier calls fixed. A source runs it as `read` when the database contains anything of its names that could run other
+ * code. `read`: the same, and the session is reset afterwards. `write`: a separate session, committed, then reset.
  */
 export type SessionMode = 'fixed' | 'read' | 'write';
 
 export interface RunOptions {
   readonly mode: SessionMode;
   readonly timeout_ms: number;
-  /** Rows and bytes (of JSON text, about) after which fetching stops and `truncated` is set. */
+  /** Rows and bytes (of JSON text, approximately) after which fetching stops and `truncated` is set. */
   readonly max_rows: number;
   readonly max_bytes: number;
-  /** Absent: nobody calls, so every session value is empty. */
+  /** Absent: there is no caller, so every session value is empty. */
   readonly session?: SessionState | undefined;
-  /** With `write`: rolled back where it would be committed. Only for a source that says it can (`cannotRollBack`). */
+  /** With `write`: rolls back instead of committing. Only when `cannotRollBack` of the source returns null. */
   readonly rollback?: boolean;
   /**
-   * With `write`: every row that changed is counted before the commit, and only true commits. Only where `cannotCount` says that it can;
-   * the statement has then run to its end, with what is deferred to the commit.
+   * With `write`: called with the number of changed rows before the commit; only true commits. Only when `cannotCount` returns
+   * null. The statement has then completed, with the checks that are deferred to the commit.
    */
   readonly review?: ((changes: Changes) => boolean) | undefined;
-  /** Aborted: the statement is cancelled in the database and the promise rejects with `cancelled`. */
+  /** When aborted, the statement is cancelled in the database and the promise rejects with `cancelled`. */
   readonly signal?: StopSignal | undefined;
 }
 
 /** Rows that one writing statement changed. */
 export interface Changes {
-  /** Those that the database counts for the statement itself; null: it does not say. */
+  /** Rows that the database reports for the statement itself. Null: it does not report them. */
   readonly direct: number | null;
-  /** Those of cascades, triggers and functions too. */
+  /** Including the rows of cascades, triggers and functions. */
   readonly all: number;
 }
 
-/** Room for one statement behind other fast ones on a session that they share. Used once, by the caller that has it. */
+/** A slot for one statement behind other fast statements on a shared session. A slot is used once. */
 export interface PipelineSlot {
-  /** Rejects as `Source.query` does. Null: the statement has to wait for a session of its own, run it by `Source.query`. */
+  /** Rejects as `Source.query` does. Null: the statement needs an exclusive session; run it with `Source.query`. */
   query(options: RunOptions): Promise<QueryResult | null>;
 }
 
-/** A time limit that the database has for every statement of the account. */
+/** A time limit that the database applies to every statement of the account. */
 export interface ServerLimit {
-  /** As the database calls it. */
+  /** The database's name for it. */
   readonly name: string;
   readonly value: string;
   readonly source: 'server' | 'database' | 'account';
@@ -104,12 +107,18 @@ export interface ServerLimit {
 
 export interface TestReport {
   readonly server_version: string;
-  /** Limits that hold where they are smaller than those of a tool. Absent: none. */
+  /** The account's limits, which apply when they are lower than those of a tool. Absent: none. */
   readonly limits?: readonly ServerLimit[];
-  /** Dangerous rights of the account, in sentences. */
+  /** Dangerous privileges of the account, as sentences. */
   readonly warnings: readonly string[];
-  /** The account passes every check of rights that the database has. */
+  /** True when the account bypasses all permission checks of the database. */
   readonly superuser: boolean;
+}
+
+/** Without a schema: the table that the name alone reads. */
+export interface TableName {
+  readonly schema?: string;
+  readonly name: string;
 }
 
 export interface TableFilter {
@@ -120,43 +129,52 @@ export interface TableFilter {
 }
 
 /**
- * One connected database. Every method rejects with an AppError whose detail a person can act on:
- * `database_unreachable` (with `reason`), `sql_error` (the database's own message and position), `timeout`, `cancelled`,
- * `private_network_blocked`.
+ * One connected database. Every method rejects with an AppError whose detail says what to do: `database_unreachable` (with
+ * `reason`), `sql_error` (the database's message and position), `timeout`, `cancelled`, `private_network_blocked`.
  */
 export interface Source {
-  /** Asks the database about a statement without running it. `types` are the declared types of its placeholders. */
+  /** Describes a statement without running it. `types` are the declared types of its placeholders. */
   describe(text: string, types: readonly BoundType[], signal?: StopSignal): Promise<Description>;
-  /** The same of many statements, where a database can be asked about them at once; a refusal stands in its place. */
+  /** Describes many statements at once, where the database can; an error takes the position of its statement. */
   describeAll?(statements: readonly DescribedText[], signal?: StopSignal): Promise<(Description | AppError)[]>;
-  /** The name that each column of a statement has in its table; null for what is computed. Absent: the database does not say. */
+  /** The name of each result column in its table; null when it is computed. Absent: the database does not report it. */
   origins?(statement: DescribedText, signal?: StopSignal): Promise<(string | null)[]>;
-  /** Another text after any change of what statements may name, where the database can tell that for less than preparing them; else null. */
+  /**
+   * A text that changes with every schema change that can affect statements. Null when it would cost more than preparing them.
+   */
   schemaMark?(): Promise<string | null>;
   query(statement: BoundStatement, options: RunOptions): Promise<QueryResult>;
-  /** The name of the grammar that the server's settings make. Absent: the engine has one. */
+  /** The name of the grammar that the server's settings select. Absent: the engine has one grammar. */
   grammar?(): Promise<string>;
   /**
-   * The plan of a reading statement: what `prefix` of its `PlanReader` before it answers, under the limits of a read. Absent: `query`
-   * takes the two together.
+   * Returns the plan of a reading statement: the answer to `prefix` of its `PlanReader` plus the statement, under the limits of a
+   * read. Absent: `query` takes prefix and statement together.
    */
   explain?(statement: BoundStatement, prefix: string, options: RunOptions): Promise<QueryResult>;
-  /** For a fixed statement that was measured as fast; null when there is no room now. At most `sessions` are used so. */
+  /** For a fixed statement that was measured as fast. Null when there is no free slot. Uses at most `sessions` sessions. */
   pipelineSlot?(statement: BoundStatement, sessions: number): PipelineSlot | null;
   tables(filter: TableFilter): Promise<{ items: Table[]; total: number }>;
-  /** Rejects with `not_found` when the table is not there. */
-  columns(table: { schema?: string; name: string }, filter: TableFilter): Promise<{ items: TableColumn[]; total: number }>;
-  /** Why a statement that writes cannot be run and rolled back, as a sentence; null: it can. Absent: never. */
+  /** Rejects with `not_found` when the table does not exist. */
+  columns(table: TableName, filter: TableFilter): Promise<{ items: TableColumn[]; total: number }>;
+  /** The primary key first. Rejects with `not_found` when the table does not exist. */
+  indexes(table: TableName): Promise<TableIndex[]>;
+  /** Why a writing statement cannot be run and rolled back, as a sentence. Null: it can. Absent: it never can. */
   cannotRollBack?(text: string): Promise<string | null>;
-  /** Why the rows that a writing statement changes cannot be counted and undone, as a sentence; null: they can. Absent: never. */
+  /**
+   * Why the rows that a writing statement changes cannot be counted and rolled back, as a sentence. Null: they can. Absent: they
+   * never can.
+   */
   cannotCount?(text: string): Promise<string | null>;
-  /** Sluice itself has changed a file below the connection: whoever asks next sees it. Absent: changes are always seen at once. */
+  /** Called when Sluice has changed a file of the connection: the next call sees the change. Absent: calls always see changes. */
   filesChanged?(): void;
   test(): Promise<TestReport>;
-  /** Sessions open now, for leak tests and gauges. */
+  /** Number of open sessions, for leak tests and gauges. */
   sessions(): number;
   /** Waits for running statements, then closes every session. */
   close(): Promise<void>;
 }
+
+/** What a source reads from the catalogue of its database. */
+export type Catalogue = Pick<Source, 'tables' | 'columns' | 'indexes'>;
 
 export type OpenSource = (settings: ConnectionSettings, policy: DialPolicy) => Source;

@@ -1,6 +1,6 @@
 import { AppError } from '#core/errors.ts';
 
-/** The part of an AbortSignal that calls use; every AbortSignal is one. */
+/** The part of AbortSignal that calls use. Every AbortSignal satisfies it. */
 export interface StopSignal {
   readonly aborted: boolean;
   readonly reason: unknown;
@@ -9,10 +9,10 @@ export interface StopSignal {
   removeEventListener(type: 'abort', listener: () => void): void;
 }
 
-/** Milliseconds that a database gets to end a statement which is stopped, before its caller is answered all the same. */
-export const STOP_GRACE = 300;
+/** Milliseconds that a database gets to end a stopped statement before its caller gets an answer anyway. */
+export const STOP_GRACE_MS = 300;
 
-/** Controller and signal in one plain object, for what every call needs and hardly any call uses. */
+/** Controller and signal in one plain object. Every call creates one and few are aborted, so it must be cheap. */
 export class Stop implements StopSignal {
   aborted = false;
   reason: unknown = undefined;
@@ -29,18 +29,18 @@ export class Stop implements StopSignal {
     if (this.aborted) throw this.reason;
   }
 
-  /** Every listener is called once at most. */
+  /** A listener is called at most once. */
   addEventListener(_type: 'abort', listener: () => void): void {
     this.#listeners.push(listener);
   }
 
   removeEventListener(_type: 'abort', listener: () => void): void {
-    const place = this.#listeners.indexOf(listener);
-    if (place >= 0) this.#listeners.splice(place, 1);
+    const index = this.#listeners.indexOf(listener);
+    if (index >= 0) this.#listeners.splice(index, 1);
   }
 }
 
-/** For what wants the platform's own, such as a dialled socket. */
+/** For APIs that require a real AbortSignal, such as dialling a socket. */
 export function toAbortSignal(signal: StopSignal): AbortSignal {
   if (signal instanceof AbortSignal) return signal;
   const controller = new AbortController();

@@ -1,4 +1,4 @@
-/** Timers of calls, nearly all of which are taken back before they are due: one real timer for all of the same length. */
+/** Timers of calls. Nearly all are cleared before they are due, so calls with the same duration share one real timer. */
 export interface Timeouts {
   add(ms: number, due: () => void): Timeout;
 }
@@ -12,37 +12,37 @@ interface Entry {
   readonly due: () => void;
 }
 
-/** Entries of one length, the first due first. */
-interface Line {
+/** Entries with the same duration, in the order in which they are due. */
+interface TimeoutQueue {
   readonly entries: Set<Entry>;
   running: boolean;
 }
 
 export function createTimeouts(): Timeouts {
-  const lines = new Map<number, Line>();
+  const queues = new Map<number, TimeoutQueue>();
 
-  const run = (line: Line, ms: number): void => {
-    line.running = true;
-    setTimeout(() => fire(line), ms).unref();
+  const run = (queue: TimeoutQueue, ms: number): void => {
+    queue.running = true;
+    setTimeout(() => fire(queue), ms).unref();
   };
-  const fire = (line: Line): void => {
-    line.running = false;
-    for (const entry of line.entries) {
-      const left = entry.at - performance.now();
-      if (left > 0) return run(line, Math.ceil(left));
-      line.entries.delete(entry);
+  const fire = (queue: TimeoutQueue): void => {
+    queue.running = false;
+    for (const entry of queue.entries) {
+      const remaining = entry.at - performance.now();
+      if (remaining > 0) return run(queue, Math.ceil(remaining));
+      queue.entries.delete(entry);
       entry.due();
     }
   };
 
   return {
     add(ms, due) {
-      let line = lines.get(ms);
-      if (line === undefined) lines.set(ms, (line = { entries: new Set(), running: false }));
-      const { entries } = line;
+      let queue = queues.get(ms);
+      if (queue === undefined) queues.set(ms, (queue = { entries: new Set(), running: false }));
+      const { entries } = queue;
       const entry = { at: performance.now() + ms, due };
       entries.add(entry);
-      if (!line.running) run(line, ms);
+      if (!queue.running) run(queue, ms);
       return { clear: () => void entries.delete(entry) };
     },
   };

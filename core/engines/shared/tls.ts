@@ -5,12 +5,12 @@ import type { ConnectionSettings } from './connection-settings.ts';
 
 type TlsSettings = Pick<ConnectionSettings, 'host' | 'ssl_mode' | 'ssl_ca' | 'ssl_cert' | 'ssl_key'>;
 
-/** From plain text to chain and name; null takes TLS where it is offered, and `require` verifies nothing. */
+/** From plain text to full verification. Null uses TLS when the server offers it; `require` verifies nothing. */
 const TRUST: readonly TlsSettings['ssl_mode'][] = ['disable', null, 'require', 'verify-ca', 'verify-full'];
 
 /**
- * How sure the client is of whom it talks to: the larger, the surer. Without a mode the certificate is verified in full when there is
- * an authority to verify it with, and always over HTTP.
+ * How strictly the server's identity is verified; higher is stricter. Without a mode the certificate is fully verified when there
+ * is a CA to verify it with, and always over HTTP.
  */
 export function trustOf({ ssl_mode, ssl_ca }: Pick<TlsSettings, 'ssl_mode' | 'ssl_ca'>, over_http: boolean): number {
   return TRUST.indexOf(ssl_mode ?? (over_http || ssl_ca !== null ? 'verify-full' : null));
@@ -18,15 +18,15 @@ export function trustOf({ ssl_mode, ssl_ca }: Pick<TlsSettings, 'ssl_mode' | 'ss
 
 export const verifiesCertificate = (settings: TlsSettings): boolean => trustOf(settings, false) >= TRUST.indexOf('verify-ca');
 
-/** Warnings of a connection in plain text. What stays on this machine needs no encryption. */
+/** Warnings for an unencrypted connection. Connections within this machine need no encryption. */
 export const plainWarnings = ({ host }: Pick<ConnectionSettings, 'host'>): string[] =>
   /^(localhost|127(\.\d+){3}|\[?::1\]?)$/i.test(host ?? '') ? [] : ['The connection is not encrypted.'];
 
-export function tlsOptions(settings: TlsSettings): tls.ConnectionOptions {
+function tlsOptions(settings: TlsSettings): tls.ConnectionOptions {
   const { ssl_mode, ssl_ca, ssl_cert, ssl_key } = settings;
   const host = (settings.host ?? '').replace(/^\[(.*)\]$/, '$1');
   return {
-    // RFC 6066 section 3: an address is no server name; it is compared with the addresses of the certificate instead.
+    // RFC 6066 section 3: an address is not a server name. It is compared with the addresses in the certificate instead.
     ...(net.isIP(host) ? { host } : { host, servername: host }),
     ...(ssl_ca === null ? {} : { ca: ssl_ca }),
     ...(ssl_cert === null ? {} : { cert: ssl_cert }),
@@ -37,7 +37,7 @@ export function tlsOptions(settings: TlsSettings): tls.ConnectionOptions {
   };
 }
 
-/** Encrypts a dialled socket as the connection asks for. Rejects with `database_unreachable`, reason `tls_failed`. */
+/** Encrypts a dialled socket with the connection's settings. Rejects with `database_unreachable`, reason `tls_failed`. */
 export function secureSocket(socket: net.Socket, settings: TlsSettings, signal: AbortSignal): Promise<tls.TLSSocket> {
   return new Promise((resolve, reject) => {
     const fail = (error: unknown) => {
@@ -56,7 +56,7 @@ export function secureSocket(socket: net.Socket, settings: TlsSettings, signal: 
       failed(error);
       return;
     }
-    // Errors may come between this handshake and the listeners of whoever takes the socket (TLS 1.3 refuses a client then).
+    // An error may arrive before the new owner adds its listeners (TLS 1.3 rejects a client certificate after the handshake).
     secured.on('error', () => {});
     secured.once('error', failed);
     secured.once('close', failed);

@@ -1,58 +1,61 @@
 import { AppError } from '#core/errors.ts';
 
-/** What a text may name. Told from its letters alone, so that nothing it names is missed; it may name less. */
+/** The words of a statement's text. They are found without a parser, so that no name is missed; some may not be names. */
 export interface Words {
-  /** The name could stand in the text, in whatever case, quoted or not. */
+  /** True when the name may occur in the text, in any case, quoted or not. */
   mentions(name: string): boolean;
-  /** The letters of an operator stand in the text. */
+  /** True when the characters of an operator occur in the text. */
   contains(letters: string): boolean;
 }
 
 const PLAIN = /^[a-z0-9_]+$/i;
 
-/** Longer names are cut to this by PostgreSQL (`NAMEDATALEN`), which is more than MySQL allows. */
+/** PostgreSQL truncates longer names (`NAMEDATALEN`); MySQL does not allow names as long. */
 const NAME_BYTES = 63;
 
-/** Which fixed texts run nothing but a database's own code, as long as nobody changes what it holds. */
+/** Decides which fixed texts only run the database's built-in code, as long as its schema does not change. */
 export interface Trust {
-  /** Null: the text is new, or what is known is too old; `check` it. Now and then it is looked at again beside the calls. */
+  /** Null: the text is new or the answer too old; call `check`. Answers are refreshed in the background from time to time. */
   known(text: string): boolean | null;
-  /** Looks first. Rejects when the database cannot be reached; whatever else goes wrong makes the text no trusted one. */
+  /** Refreshes first. Rejects when the database cannot be reached; after any other failure the text is not trusted. */
   check(text: string): Promise<boolean>;
 }
 
 export interface TrustOptions<Untrusted> {
-  /** Asks the database what can run code of somebody else's. @param before the last answer, given again when nothing changed. */
+  /**
+   * Queries the database for objects that can run code of other users. @param before the previous answer, returned again when
+   * nothing changed.
+   */
   readonly ask: (before: string | null) => Promise<string>;
   readonly parse: (answer: string) => Untrusted;
   readonly isNamed: (text: string, untrusted: Untrusted) => boolean;
-  /** Something changed, so sessions may have met what was not known of. */
+  /** Called when something changed: sessions may have used objects that were not known. */
   readonly onChange: () => void;
 }
 
-/** Milliseconds after which it is looked at again beside the calls, and after which a call waits for that. */
+/** Milliseconds after which the answer is refreshed in the background, and after which a call waits for the refresh. */
 const DUE_MS = 2_000;
 
-const OLD_MS = 10_000;
+const MAX_AGE_MS = 10_000;
 
-/** Milliseconds that a look may take: a database that is slower shares no sessions for now. */
-export const LOOK_MS = 3_000;
+/** Milliseconds that a refresh may take. While it takes longer, sessions are not shared. */
+export const REFRESH_TIMEOUT_MS = 3_000;
 
-/** Looking takes at most one part in so many of the time. */
-const SHARE = 50;
+/** Pause after a refresh as a multiple of its duration, so that refreshing takes at most 2 % of the time. */
+const PAUSE_FACTOR = 50;
 
-/** Texts beyond so many are not looked at, and not trusted. */
-const TEXTS = 10_000;
+/** Maximum of checked texts; further ones are not trusted. */
+const MAX_TEXTS = 10_000;
 
 export function createTrust<Untrusted>({ ask, parse, isNamed, onChange }: TrustOptions<Untrusted>): Trust {
   let answer: string | null = null;
   let untrusted: Untrusted | null = null;
   let since = Number.NEGATIVE_INFINITY;
   let due = Number.NEGATIVE_INFINITY;
-  let looking: Promise<unknown> | null = null;
+  let refreshing: Promise<unknown> | null = null;
   const verdicts = new Map<string, boolean>();
 
-  async function lookNow(): Promise<unknown> {
+  async function refreshNow(): Promise<unknown> {
     const began = performance.now();
     let next: string | null = null;
     let fault: unknown = null;
@@ -62,9 +65,9 @@ export function createTrust<Untrusted>({ ask, parse, isNamed, onChange }: TrustO
       fault = error;
     }
     const took = performance.now() - began;
-    due = performance.now() + Math.min(Math.max(DUE_MS, took * SHARE), OLD_MS / 2);
-    // What was known holds on for its time.
-    if (next === null && began - since <= OLD_MS) return fault;
+    due = performance.now() + Math.min(Math.max(DUE_MS, took * PAUSE_FACTOR), MAX_AGE_MS / 2);
+    // The previous answer remains valid until it expires.
+    if (next === null && began - since <= MAX_AGE_MS) return fault;
     since = began;
     if (next === answer) return fault;
     if (answer !== null) onChange();
@@ -74,9 +77,9 @@ export function createTrust<Untrusted>({ ask, parse, isNamed, onChange }: TrustO
     return fault;
   }
 
-  const look = (): Promise<unknown> => (looking ??= lookNow().finally(() => (looking = null)));
+  const refresh = (): Promise<unknown> => (refreshing ??= refreshNow().finally(() => (refreshing = null)));
 
-  function judge(text: string): boolean {
+  function checkText(text: string): boolean {
     const verdict = untrusted !== null && !isNamed(text, untrusted);
     verdicts.set(text, verdict);
     return verdict;
@@ -85,19 +88,19 @@ export function createTrust<Untrusted>({ ask, parse, isNamed, onChange }: TrustO
   return {
     known(text) {
       const now = performance.now();
-      if (looking === null && now > due) void look();
-      if (now - since > OLD_MS) return null;
-      return verdicts.get(text) ?? (verdicts.size < TEXTS ? null : false);
+      if (refreshing === null && now > due) void refresh();
+      if (now - since > MAX_AGE_MS) return null;
+      return verdicts.get(text) ?? (verdicts.size < MAX_TEXTS ? null : false);
     },
     async check(text) {
-      const fault = await look();
+      const fault = await refresh();
       if (isUnreachable(fault)) throw fault;
-      return judge(text);
+      return checkText(text);
     },
   };
 }
 
-/** The call itself would meet the same, after as long a wait. */
+/** The call would get the same error after waiting as long. */
 const isUnreachable = (fault: unknown): fault is AppError =>
   fault instanceof AppError && (fault.code === 'database_unreachable' || fault.code === 'private_network_blocked');
 
@@ -106,10 +109,12 @@ export function wordsOf(text: string): Words {
   const words = new Set(lower.split(/[^a-z0-9_]+/).flatMap((word) => [word, word.slice(0, NAME_BYTES)]));
   return {
     mentions(name) {
-      const wanted = name.toLowerCase();
-      if (PLAIN.test(name)) return words.has(wanted);
+      const lower_name = name.toLowerCase();
+      if (PLAIN.test(name)) return words.has(lower_name);
       return (
-        lower.includes(wanted) || lower.includes(wanted.replaceAll('"', '""')) || lower.includes(wanted.replaceAll('`', '``'))
+        lower.includes(lower_name) ||
+        lower.includes(lower_name.replaceAll('"', '""')) ||
+        lower.includes(lower_name.replaceAll('`', '``'))
       );
     },
     contains: (letters) => text.includes(letters),

@@ -1,14 +1,15 @@
-import type { ColumnUses, Table, TableColumn } from '#core/contract/definitions/schema.ts';
-import { globContaining } from '#core/lib/text/letter-case.ts';
+import type { ColumnUses, Table, TableColumn, TableIndex } from '#core/contract/definitions/schema.ts';
+import { readIndex } from '#core/lib/sql/index-text.ts';
+import { globContaining } from '#core/lib/text/search.ts';
 import { parameterTypes, checksOf, choicesOf } from '../shared/choices.ts';
-import { noTable, pageOf, textOf } from '../shared/rows.ts';
-import type { Row } from '#core/lib/sql/result.ts';
-import type { Source, TableFilter } from '#core/engines/shared/source.ts';
+import { indexesOf, noTable, pageOf, textOf } from '../shared/rows.ts';
+import type { Json, Row } from '#core/lib/sql/result.ts';
+import type { Catalogue, TableFilter } from '#core/engines/shared/source.ts';
 import type { SqliteValue } from './values.ts';
 
 /**
- * Our own statements about the schema. Each begins with the exact total, so that a page behind the end still tells it:
- * its one row then has a null name.
+ * Internal statements about the schema. Each returns the exact total first, so that a page past the end still contains it: its
+ * single row then has a null name.
  */
 export const SCHEMA_SQL = `SELECT json_group_array(json_array(type, name, sql)) AS schema
   FROM (SELECT type, name, sql FROM sqlite_schema ORDER BY type, name)`;
@@ -43,13 +44,22 @@ WITH wanted AS (
 ), page AS (SELECT * FROM found ORDER BY cid LIMIT ?4 OFFSET ?5)
 SELECT (SELECT count(*) FROM found) AS total, page.* FROM wanted LEFT JOIN page ORDER BY page.cid`;
 
-/** Its checks stand nowhere else. */
+const INDEXES_SQL = `
+WITH wanted AS (
+  SELECT name FROM pragma_table_list WHERE schema = 'main' AND schema = ?2 AND name = ?1 COLLATE NOCASE LIMIT 1
+), found AS (
+  SELECT i.name, i."unique" AS is_unique, i.origin = 'pk' AS is_key, i.partial FROM wanted, pragma_index_list(wanted.name) AS i
+), page AS (
+  SELECT found.*, x.seqno, x.name AS part, (SELECT sql FROM sqlite_schema WHERE type = 'index' AND name = found.name) AS sql
+  FROM found, pragma_index_xinfo(found.name) AS x WHERE x.key = 1
+)
+SELECT page.* FROM wanted LEFT JOIN page ORDER BY page.is_key DESC, page.name, page.seqno`;
+
+/** SQLite only stores checks in this text. */
 const CREATE_SQL = `SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?1 COLLATE NOCASE`;
 
-/** The tables and columns of a database of this grammar. @param look runs a statement of our own. */
-export const createCatalogue = (
-  look: (text: string, values: readonly SqliteValue[]) => Promise<Row[]>,
-): Pick<Source, 'tables' | 'columns'> => ({
+/** Reads tables and columns of a database with SQLite's grammar. @param look runs an internal statement. */
+export const createCatalogue = (look: (text: string, values: readonly SqliteValue[]) => Promise<Row[]>): Catalogue => ({
   tables: async (filter) => pageOf(await look(TABLES_SQL, valuesOf(filter)), toTable),
   async columns({ schema, name }, filter) {
     const rows = await look(COLUMNS_SQL, [name, schema ?? 'main', ...valuesOf(filter).slice(1)]);
@@ -58,7 +68,25 @@ export const createCatalogue = (
     const checks = checksOf(textOf(create?.['sql']));
     return pageOf(rows, (row) => toTableColumn(row, checks));
   },
+  async indexes({ schema, name }) {
+    const rows = await look(INDEXES_SQL, [name, schema ?? 'main']);
+    if (rows.length === 0) throw noTable();
+    return indexesOf(rows, toIndex);
+  },
 });
+
+/** The catalogue has no expressions and conditions; they are in the text of the index. */
+function toIndex(row: Row, names: readonly (Json | undefined)[]): TableIndex {
+  const text = readIndex(textOf(row['sql']));
+  return {
+    name: textOf(row['name']),
+    columns: names.map((name, n) => textOf(name ?? text.columns[n])),
+    unique: row['is_unique'] === 1,
+    primary_key: row['is_key'] === 1,
+    type: null,
+    condition: text.condition,
+  };
+}
 
 function valuesOf(filter: TableFilter): SqliteValue[] {
   const pattern = filter.search === undefined ? null : globContaining(filter.search);
@@ -88,8 +116,8 @@ const PARAMETERS = parameterTypes({
 });
 
 /**
- * A declared type can be any words here, and only makes an affinity (SQLite documentation, "Datatypes In SQLite", section 3.1): one that
- * is not known as a whole is compared with text, which the affinity of the column turns into a number where it has to.
+ * A declared type can be any words and only determines an affinity (SQLite documentation, "Datatypes In SQLite", section 3.1). An
+ * unknown type is compared with text, which the affinity of the column converts to a number where needed.
  */
 function usesOf(declared: string): ColumnUses {
   const type = declared.toUpperCase().replace(/\s*\(.*$/s, '');

@@ -3,16 +3,16 @@ import { type SqliteEngine, openSqliteEngine } from './engine.ts';
 import type { SqliteAnswer, SqliteQuestion } from './messages.ts';
 
 /**
- * The program that holds one SQLite file: nothing can stop a statement inside the process that runs it, so the parent
- * kills this one. It answers one question at a time and ends with its parent.
+ * The program that opens one SQLite file. A statement can only be stopped by ending its process, so the parent kills this one. It
+ * answers one question at a time and exits with its parent.
  */
 let engine: SqliteEngine | undefined;
 
 try {
-  // A statement may build values as large as the limits let it: when memory runs out, Linux shall end this program first.
+  // Statements can build large values. When memory runs out, Linux should kill this process first.
   writeFileSync('/proc/self/oom_score_adj', '1000');
 } catch {
-  // Other systems have no such file.
+  // Only Linux has this file.
 }
 
 function answer(question: SqliteQuestion): SqliteAnswer {

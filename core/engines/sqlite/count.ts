@@ -8,8 +8,8 @@ import { SQLITE_DIALECT } from './dialect.ts';
 const SENTENCE = 'uses REPLACE, and SQLite does not count the rows that it deletes. Use INSERT … ON CONFLICT DO UPDATE instead.';
 
 /**
- * Why the changed rows of a statement cannot all be counted; a trigger or a table that it reaches may replace rows too. SQLite counts no
- * row that REPLACE deletes to make room for another (sqlite.org/c3ref/changes.html).
+ * Why the changed rows of a statement cannot all be counted: it, a reached trigger or a reached table may use REPLACE. SQLite
+ * does not count rows that REPLACE deletes (sqlite.org/c3ref/changes.html).
  */
 export async function replacesRows(
   text: string,
@@ -21,7 +21,7 @@ export async function replacesRows(
   return found === undefined ? null : `The ${textOf(found['type'])} ${textOf(found['name'])} ${SENTENCE}`;
 }
 
-/** What cannot be read may say anything. */
+/** A text that cannot be tokenized may contain REPLACE. */
 function replaces(text: string): boolean {
   try {
     const tokens = lexemes(text, SQLITE_DIALECT);
@@ -32,7 +32,7 @@ function replaces(text: string): boolean {
   }
 }
 
-/** `OR REPLACE`, `ON CONFLICT REPLACE` or `REPLACE INTO`: neither the function nor a column of that name. */
+/** True for `OR REPLACE`, `ON CONFLICT REPLACE` and `REPLACE INTO`, not for the function or a column of that name. */
 function isReplace(tokens: readonly Lexeme[], at: number): boolean {
   const [before, word, behind] = [tokens[at - 1], tokens[at], tokens[at + 1]];
   if (word?.kind !== 'word' || word.text !== 'replace') return false;

@@ -5,10 +5,9 @@ import { SQLITE_DIALECT } from './dialect.ts';
 
 export const SQLITE: EngineDescriptor = {
   name: 'sqlite',
-  labels: [
+  kinds: [
     {
       db_type: 'sqlite',
-      label: 'SQLite',
       default_port: null,
       note: 'The database is a file inside the folder of SVC_SQLITE_DIR.',
       telemetry: 'sqlite',

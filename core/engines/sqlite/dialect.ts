@@ -5,11 +5,11 @@ import { asText, doubled, type PageKey, type PageRules } from '#core/lib/sql/pag
 
 const SPACED = "'[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9] [0-9][0-9]:[0-9][0-9]*'";
 
-/** A moment as results have it: with a `T` where SQLite puts a space. */
+/** A moment in the notation of results: with a `T` where SQLite writes a space. */
 const momentOf = (name: string): string =>
   `CASE WHEN typeof(${name}) = 'text' AND ${name} GLOB ${SPACED} THEN substr(${name}, 1, 10) || 'T' || substr(${name}, 12) ELSE ${name} END`;
 
-export const SQLITE_PAGES: PageRules = {
+const SQLITE_PAGES: PageRules = {
   quote: doubled('"'),
   same: 'IS',
   nulls_last: true,
@@ -21,16 +21,16 @@ export const SQLITE_PAGES: PageRules = {
     if (kind !== 'bigint' && !/^bool/i.test(declared)) return null;
     const by = /^(?:datetime|timestamp)/i.test(declared) ? `(${momentOf(name)})` : `${name} COLLATE BINARY`;
     const write: PageKey['write'] = (cell) => (typeof cell === 'boolean' ? String(Number(cell)) : asText(cell));
-    // Numbers as numbers and texts as texts: SQLite keeps either in most columns, and orders numbers first.
+    // Not cast: most SQLite columns store both numbers and texts, and order numbers first.
     return { by, value: (value) => [value], bound: 'number', write };
   },
 };
 
-/** What libSQL reads too. */
+/** libSQL uses this grammar too. */
 export const SQLITE_DIALECT: SqlDialect = {
   name: 'sqlite',
   scan: scanSqlite,
-  // It numbers the elements of lists itself; it looks up those with a number one by one (1.5 s for 10 000 in libSQL).
+  // `?` numbers list elements automatically; numbered ones are looked up one by one (1.5 s for 10 000 in libSQL).
   placeholder: (number, element, type) => asJson(element >= 0 ? '?' : `?${number}`, type),
   unlimited: { limit: -1, offset: 0 },
   reuses: true,

@@ -2,7 +2,7 @@ import { AppError } from '#core/errors.ts';
 import { messageStart } from '../shared/bounded-text.ts';
 import type { SqliteFault, SqliteRun } from './messages.ts';
 
-/** `reason` of the error of a reader that finds the journal of an interrupted write: only a writer can undo that. */
+/** `reason` of the error when a read-only handle finds the journal of an interrupted write. Only a writer can roll it back. */
 export const NEEDS_RECOVERY = 'needs_recovery';
 
 const SQLITE_BUSY = 5;
@@ -14,14 +14,14 @@ const SQLITE_CORRUPT = 11;
 const SQLITE_CANTOPEN = 14;
 const SQLITE_NOTADB = 26;
 
-/** @param asked the statement that met the fault and, when it ran, under which policy. */
+/** @param statement the statement that failed and, when it ran, its policy. */
 export function toSqliteError(
   { message, code, refused }: SqliteFault,
-  asked: Partial<Pick<SqliteRun, 'text' | 'policy'>>,
+  statement: Partial<Pick<SqliteRun, 'text' | 'policy'>>,
 ): AppError {
   const cause = { message, code };
   const primary = code === null ? null : code & 0xff;
-  const reading = asked.policy === 'read';
+  const reading = statement.policy === 'read';
   if (refused !== null) {
     return reading
       ? new AppError('not_read_only', `${refused} is not allowed in a read-only statement.`, { cause })
@@ -49,15 +49,15 @@ export function toSqliteError(
     return new AppError('database_unreachable', 'The file is not a readable SQLite database.', { cause, reason: 'failed' });
   }
   const detail = messageStart(message);
-  const position = asked.text === undefined ? undefined : positionOf(detail, asked.text);
+  const position = statement.text === undefined ? undefined : positionOf(detail, statement.text);
   return new AppError('sql_error', detail, { cause, ...(position === undefined ? {} : { position }) });
 }
 
-/** SQLite names the offending word without its place: it is known when the word stands in the text once. */
+/** SQLite names the offending word without a position. The position is known when the word occurs once in the text. */
 export function positionOf(message: string, text: string): number | undefined {
   const word = /^near "(.+)": |^no such (?:table|column|function): (?:\w+\.)?(\S+)$/.exec(message);
   const found = word?.[1] ?? word?.[2];
   if (!found) return undefined;
-  const place = text.indexOf(found);
-  return place >= 0 && text.indexOf(found, place + 1) < 0 ? place : undefined;
+  const index = text.indexOf(found);
+  return index >= 0 && text.indexOf(found, index + 1) < 0 ? index : undefined;
 }

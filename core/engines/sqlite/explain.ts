@@ -1,7 +1,7 @@
 import { asNumber, asText, type PlanNode, type PlanReader } from '../shared/plans/plan-reader.ts';
 import type { Row } from '#core/lib/sql/result.ts';
 
-/** Rows of a tree: id, parent and a sentence (https://www.sqlite.org/eqp.html). SQLite tells neither rows nor costs. */
+/** Rows of a tree: id, parent and a sentence (https://www.sqlite.org/eqp.html). SQLite reports neither row counts nor costs. */
 export const SQLITE_PLANS: PlanReader = {
   prefix: 'explain query plan ',
   read(rows) {
@@ -19,12 +19,12 @@ export const SQLITE_PLANS: PlanReader = {
 function childrenOf(id: number, by_parent: ReadonlyMap<number, readonly Row[]>): PlanNode[] {
   let tables = 0;
   return (by_parent.get(id) ?? []).map((row) => {
-    const own = asNumber(row['id']) ?? 0;
+    const step_id = asNumber(row['id']) ?? 0;
     const step = stepOf(asText(row['detail']) ?? '');
-    // The tables of a join are read one inside the other, in their order.
+    // The tables of a join are nested loops, in order.
     const isInside = step.table === undefined ? step.operation.startsWith('CORRELATED ') : (tables += 1) > 1;
     const repeats = isInside ? ('before' as const) : undefined;
-    return { ...step, repeats, children: own === id ? [] : childrenOf(own, by_parent) };
+    return { ...step, repeats, children: step_id === id ? [] : childrenOf(step_id, by_parent) };
   });
 }
 
@@ -34,12 +34,12 @@ const ACCESS =
 function stepOf(detail: string): Omit<PlanNode, 'children'> {
   const [, access, table, automatic, named, key] = ACCESS.exec(detail) ?? [];
   const sorts = /TEMP B-TREE/.test(detail);
-  // A constant row, a subquery and the like are no tables.
+  // Constant rows, subqueries and the like are not tables.
   if (access === undefined || table === undefined || /^(?:CONSTANT|SUBQUERY)$/.test(table)) return { operation: detail, sorts };
-  // What a table-valued function or a full-text index does with its condition is not told.
+  // The plan does not show how a table-valued function or a full-text index applies its condition.
   if (detail.includes(' VIRTUAL TABLE ')) return { operation: access, table, detail: detail.slice(access.length + 1) };
   const scan = access === 'SCAN' ? ('full' as const) : ('index' as const);
-  // An automatic index is made for this statement alone, and has no name.
+  // An automatic index exists for this statement only and has no name.
   const index = automatic === undefined ? (named ?? key?.toLowerCase()) : undefined;
   return { operation: access, table, index, detail: detail.slice(access.length + 1), scan, sorts };
 }

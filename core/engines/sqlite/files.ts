@@ -6,7 +6,7 @@ import { openDeadline } from '../shared/deadline.ts';
 import { resolveSqliteFile } from './file.ts';
 import { openSqliteSession } from './process.ts';
 
-/** Milliseconds for a look into a file that arrived. */
+/** Milliseconds for checking an uploaded file. */
 const LOOK_TIMEOUT = 60_000;
 const LOOK = {
   text: 'SELECT quick_check AS found FROM pragma_quick_check LIMIT 1',
@@ -15,15 +15,15 @@ const LOOK = {
   max_bytes: 1_000,
 } as const;
 const SOUND = JSON.stringify([{ found: 'ok' }]);
-/** What SQLite keeps beside a file; it belongs to that file alone. */
-const BESIDE = ['-wal', '-shm', '-journal'];
+/** Suffixes of the files that SQLite stores beside a database. */
+const SIDE_FILES = ['-wal', '-shm', '-journal'];
 
-/** The one file of a SQLite connection: another one takes its place, and it is never gone. */
+/** The single file of a SQLite connection. An upload replaces it; it cannot be deleted. */
 export const SQLITE_FILES: FolderFiles = {
   folder: (database, policy) => dirname(resolveSqliteFile(database, policy)),
   nameFault(name, database, policy) {
-    const own = basename(resolveSqliteFile(database, policy));
-    return name === own ? null : `This connection is the file ${own}; upload a file under that name to replace it.`;
+    const current = basename(resolveSqliteFile(database, policy));
+    return name === current ? null : `This connection is the file ${current}; upload a file under that name to replace it.`;
   },
   deleteFault: 'The file is the database of this connection; replace it with another one, or delete the connection.',
   bytes: (database, policy) => lstatSync(resolveSqliteFile(database, policy)).size,
@@ -44,14 +44,14 @@ export const SQLITE_FILES: FolderFiles = {
       deadline.clear();
       removeBeside(path);
     }
-    await settle(target);
+    await checkpoint(target);
     removeBeside(target);
   },
   async status({ database }, policy) {
     const path = resolveSqliteFile(database, policy);
     const { size, mtimeMs } = lstatSync(path);
     const name = basename(path);
-    const read = { tables: [], rejected_rows: 0, rejected: [], notes: [], error: null };
+    const read = { tables: [], rejected_rows: 0, rejected: [], notes: [], offers: [], error: null };
     return {
       items: [{ name, bytes: size, changed_at: mtimeMs, key: name, imported_at: mtimeMs, ...read }],
       reading: false,
@@ -60,12 +60,9 @@ export const SQLITE_FILES: FolderFiles = {
   },
 };
 
-/**
- * Brings what stands in the log beside a file into the file: should this program end before another one takes its place, nothing
- * that was committed is missing.
- */
-async function settle(path: string): Promise<void> {
-  if (!BESIDE.some((end) => existsSync(`${path}${end}`))) return;
+/** Checkpoints the write-ahead log of a file. If this process ends before the file is replaced, no committed data is lost. */
+async function checkpoint(path: string): Promise<void> {
+  if (!SIDE_FILES.some((end) => existsSync(`${path}${end}`))) return;
   const deadline = openDeadline(LOOK_TIMEOUT);
   try {
     const session = await openSqliteSession(path, true, deadline.signal);
@@ -77,7 +74,7 @@ async function settle(path: string): Promise<void> {
       await session.close();
     }
   } catch (error) {
-    // What cannot be read holds nothing to keep.
+    // A file that cannot be read has nothing to save.
     if (error instanceof AppError && error.code === 'database_unreachable' && error.reason === 'failed') return;
     throw error;
   } finally {
@@ -86,4 +83,4 @@ async function settle(path: string): Promise<void> {
   throw new AppError('unavailable', 'The database is being read, so it cannot be replaced now; try again.', { retry_after: 1 });
 }
 
-const removeBeside = (path: string): void => BESIDE.forEach((end) => rmSync(`${path}${end}`, { force: true }));
+const removeBeside = (path: string): void => SIDE_FILES.forEach((end) => rmSync(`${path}${end}`, { force: true }));

@@ -1,16 +1,16 @@
 import { constants } from 'node:sqlite';
 
-/** `trusted` is for our own statements only. `describe` prepares what it never runs, so it may prepare what `write` may. */
+/** `trusted` is for internal statements only. `describe` prepares without running, so it permits what `write` permits. */
 export type SqlitePolicy = 'read' | 'write' | 'trusted';
 
 export interface SqliteGuard {
   readonly policy: { current: SqlitePolicy };
-  /** What was refused since the last call of `forget`, in the user's words. */
+  /** The action that was refused since the last call of `forget`, as text for the user. */
   readonly refused: () => string | null;
   /** True when the statement prepared since `forget` changes the schema. */
   readonly changesSchema: () => boolean;
   readonly forget: () => void;
-  /** SQLite asks this about every action of a statement while it compiles it (sqlite.org/c3ref/set_authorizer.html). */
+  /** SQLite calls this for every action of a statement while compiling it (sqlite.org/c3ref/set_authorizer.html). */
   readonly authorize: (action: number, first: string | null, second: string | null) => number;
 }
 
@@ -29,8 +29,8 @@ const REFUSED_NAMES: Readonly<Record<number, string>> = {
 };
 
 /**
- * Writing rows is left to the read-only file handle, which is the boundary: an R-tree prepares its inserts even to be read.
- * Temporary objects are refused because they would live in the session and be seen by the next call.
+ * Writes are allowed here: the read-only file handle is the boundary, and an R-tree prepares its inserts even when it is only
+ * read. Temporary objects are refused because the next call in the session would see them.
  */
 const READ_ACTIONS: ReadonlySet<number> = new Set([
   constants.SQLITE_SELECT,
@@ -59,7 +59,7 @@ const SCHEMA_ACTIONS: ReadonlySet<number> = new Set([
   constants.SQLITE_ANALYZE,
 ]);
 
-/** Pragmas that only look at the schema; `database_list` is left out because it tells where the file is. */
+/** Pragmas that only read the schema. `database_list` is excluded because it reveals the path of the file. */
 const PRAGMAS: ReadonlySet<string> = new Set([
   'table_info',
   'table_xinfo',
@@ -73,7 +73,7 @@ const PRAGMAS: ReadonlySet<string> = new Set([
   'function_list',
 ]);
 
-/** Pragmas that read when they have no argument and write when they have one. */
+/** Pragmas that read without an argument and write with one. */
 const PRAGMAS_WITHOUT_ARGUMENT: ReadonlySet<string> = new Set([
   'application_id',
   'data_version',
@@ -88,7 +88,7 @@ const PRAGMAS_WITHOUT_ARGUMENT: ReadonlySet<string> = new Set([
 const FUNCTIONS_REFUSED: ReadonlySet<string> = new Set(['load_extension', 'fts3_tokenizer']);
 const MODULES: ReadonlySet<string> = new Set(['fts3', 'fts4', 'fts5', 'fts4aux', 'fts5vocab', 'rtree', 'rtree_i32', 'geopoly']);
 
-/** An allow-list of what a statement may do, asked by SQLite itself: an unknown action is refused. */
+/** An allow-list of actions, applied by SQLite: an unknown action is refused. */
 export function createSqliteGuard(): SqliteGuard {
   const policy: { current: SqlitePolicy } = { current: 'trusted' };
   let refused: string | null = null;

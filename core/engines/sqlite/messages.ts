@@ -1,7 +1,7 @@
 import type { Column } from '#core/lib/sql/result.ts';
 import type { SqliteValue } from './values.ts';
 
-/** What the parent asks; one question at a time, so an answer needs no number. */
+/** Requests of the parent. There is one at a time, so an answer needs no number. */
 export type SqliteQuestion =
   | { readonly ask: 'open'; readonly path: string; readonly writable: boolean }
   | ({ readonly ask: 'run' } & SqliteRun)
@@ -12,29 +12,29 @@ export type SqliteQuestion =
 export interface SqliteRun {
   readonly text: string;
   readonly values: readonly SqliteValue[];
-  /** `trusted` is for our own catalogue statements. */
+  /** `trusted` is for internal statements about the catalogue. */
   readonly policy: 'read' | 'write' | 'trusted';
   readonly max_rows: number;
   readonly max_bytes: number;
-  /** Every row that changes is counted. */
+  /** When true, all changed rows are counted. */
   readonly counts?: boolean;
 }
 
 export interface SqliteRows {
   readonly columns: readonly Column[];
-  /** JSON text of the list of row objects: one string crosses to the parent faster than its parts. */
+  /** JSON text of the list of row objects: one string is faster to send than its parts. */
   readonly rows: string;
   readonly truncated: boolean;
   readonly affected_rows: number | null;
-  /** Where it was asked for. */
+  /** Present when `counts` was set. */
   readonly changes?: { readonly direct: number; readonly all: number };
 }
 
 export interface SqliteFault {
   readonly message: string;
-  /** SQLite's extended result code; null when the fault is ours. */
+  /** SQLite's extended result code. Null: the error was raised by Sluice. */
   readonly code: number | null;
-  /** What the guard refused, in words. */
+  /** The action that the guard refused, as text. */
   readonly refused: string | null;
 }
 

@@ -1,4 +1,4 @@
 import type { BoundType } from '#core/lib/sql/result.ts';
 
-/** JSON that is bound as it is would be a quoted text inside of other JSON. */
+/** Bound JSON must be wrapped: inside other JSON it would become a quoted text. */
 export const asJson = (placeholder: string, type: BoundType): string => (type === 'json' ? `json(${placeholder})` : placeholder);

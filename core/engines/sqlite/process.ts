@@ -6,17 +6,19 @@ import { toSqliteError } from './errors.ts';
 import type { SqliteAnswer, SqliteQuestion, SqliteRows, SqliteRun } from './messages.ts';
 import type { Column } from '#core/lib/sql/result.ts';
 
-/** Whether what a writing statement did is committed. */
+/** Decides whether a writing statement is committed. */
 export type Commits = (result: SqliteRows) => boolean;
 
 export interface SqliteSession extends PooledSession {
-  /** With the `write` policy the transaction is committed; once that began, `signal` no longer stops it. */
+  /** With the `write` policy the transaction is committed; once that has begun, `signal` no longer stops it. */
   run(request: SqliteRun, signal: AbortSignal, commits?: Commits): Promise<SqliteRows>;
-  /** Of each text the columns, or why it does not compile. */
+  /** For each text its columns, or why it does not compile. */
   describe(texts: readonly string[], signal: AbortSignal): Promise<(readonly Column[] | AppError)[]>;
 }
 
-/** Starts a child program that holds one file; `signal` and a crash kill it, and SQLite's journal undoes what was open. */
+/**
+ * Starts a child process that opens one file. `signal` and a crash kill it, and SQLite's journal rolls back an open transaction.
+ */
 export async function openSqliteSession(path: string, writable: boolean, signal: AbortSignal): Promise<SqliteSession> {
   const opened = inode(path);
   const child = startChild<SqliteQuestion, SqliteAnswer>('sqlite-child', { toError: crashed });
@@ -55,7 +57,7 @@ export async function openSqliteSession(path: string, writable: boolean, signal:
   };
 }
 
-/** Another file may take the place of this one. */
+/** Detects that the file was replaced by another one. */
 const inode = (path: string): bigint | undefined => statSync(path, { bigint: true, throwIfNoEntry: false })?.ino;
 
 function crashed(cause: ChildEnded): AppError {

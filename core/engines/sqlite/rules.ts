@@ -10,7 +10,7 @@ const PRAGMAS = `pragma_table_info pragma_table_xinfo pragma_table_list pragma_i
 
 const FILES = 'accesses files or programs of the machine with the database';
 const FILE_TABLES = 'fsdir lsdir fileio_ls fileio_scan zipfile vfsstat';
-/** What keeps its rows in tables of the same file. */
+/** Modules that store their rows in tables of the same file. */
 const MODULES = words('fts3 fts4 fts5 fts4aux fts5vocab rtree rtree_i32 geopoly');
 
 export const SQLITE_RULES: TokenRules = {

@@ -33,7 +33,7 @@ export function scanSqlite(sql: string, at: number, before: Token | undefined): 
   return plain(sql, at, before);
 }
 
-/** Of two brackets in a row neither begins a name in SQLite, because they open an optional block. */
+/** `[[` opens an optional block, so neither of the two brackets starts a name. */
 function opensBlock(sql: string, at: number, before: Token | undefined): boolean {
   if (before?.kind === 'punctuation' && sql[before.start] === '[') return sql[at - 2] !== '[';
   return sql[at + 1] === '[' && !isName(sql, before);

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { AppError } from '#core/errors.ts';
 import { retryLostChild } from '../shared/files/child.ts';
 import { withDeadline } from '../shared/deadline.ts';
-import { OWN_LIMITS, textOf } from '../shared/rows.ts';
+import { CATALOGUE_LIMITS, textOf } from '../shared/rows.ts';
 import { createSessionPool } from '../shared/session-pool.ts';
 import type { BoundStatement, QueryResult, Row } from '#core/lib/sql/result.ts';
 import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
@@ -16,10 +16,12 @@ import { openSqliteSession, type SqliteSession } from './process.ts';
 import { type SqliteValue, toSqliteValue } from './values.ts';
 
 const IDLE_MS = 60_000;
-/** Milliseconds for our own questions: describe, tables, columns, test. */
-const { timeout_ms: OWN_TIMEOUT, ...OWN } = OWN_LIMITS;
+/** Milliseconds for internal statements: describe, tables, columns, test. */
+const { timeout_ms: INTERNAL_TIMEOUT_MS, ...INTERNAL } = CATALOGUE_LIMITS;
 
-/** A SQLite file, held by killable child programs: one handle that only reads for `fixed` and `read`, another for `write`. */
+/**
+ * A SQLite file, opened by child processes that can be killed: one read-only handle for `fixed` and `read`, another for `write`.
+ */
 export function openSqlite(settings: ConnectionSettings, policy: DialPolicy): Source {
   const pool = createSessionPool<'read' | 'write', SqliteSession>({
     limit: settings.pool_size,
@@ -44,7 +46,7 @@ export function openSqlite(settings: ConnectionSettings, policy: DialPolicy): So
     return { ...found, rows: JSON.parse(found.rows) as Row[] };
   }
 
-  /** A write that was killed leaves its journal behind, and a handle that only reads may not roll it back. */
+  /** A killed write leaves its journal behind, and a read-only handle cannot roll it back. */
   async function using<Result>(
     kind: 'read' | 'write',
     signal: AbortSignal,
@@ -55,19 +57,20 @@ export function openSqlite(settings: ConnectionSettings, policy: DialPolicy): So
       return await (kind === 'read' ? retryLostChild(once) : once());
     } catch (error) {
       if (!(error instanceof AppError) || error.reason !== NEEDS_RECOVERY) throw error;
-      const touch = { text: 'SELECT count(*) FROM sqlite_schema', values: [], policy: 'trusted', ...OWN } as const;
+      const touch = { text: 'SELECT count(*) FROM sqlite_schema', values: [], policy: 'trusted', ...INTERNAL } as const;
       await pool.use('write', signal, (session) => session.run(touch, signal));
       return pool.use(kind, signal, work);
     }
   }
 
-  const own = <Result>(
+  const runInternal = <Result>(
     work: (session: SqliteSession, signal: AbortSignal) => Promise<Result>,
     caller?: StopSignal,
-  ): Promise<Result> => withDeadline(OWN_TIMEOUT, caller, (signal) => using('read', signal, (session) => work(session, signal)));
+  ): Promise<Result> =>
+    withDeadline(INTERNAL_TIMEOUT_MS, caller, (signal) => using('read', signal, (session) => work(session, signal)));
 
   async function look(text: string, values: readonly SqliteValue[]): Promise<Row[]> {
-    const found = await own((session, signal) => session.run({ text, values, policy: 'trusted', ...OWN }, signal));
+    const found = await runInternal((session, signal) => session.run({ text, values, policy: 'trusted', ...INTERNAL }, signal));
     return JSON.parse(found.rows) as Row[];
   }
 
@@ -76,19 +79,19 @@ export function openSqlite(settings: ConnectionSettings, policy: DialPolicy): So
     caller?: StopSignal,
   ): Promise<(Description | AppError)[]> {
     const texts = statements.map(({ text }) => text);
-    const answers = await own((session, signal) => session.describe(texts, signal), caller);
+    const answers = await runInternal((session, signal) => session.describe(texts, signal), caller);
     return answers.map((columns) => (columns instanceof AppError ? columns : { columns }));
   }
 
   return {
     query,
     async describe(text, _, caller) {
-      const [columns] = await own((session, signal) => session.describe([text], signal), caller);
+      const [columns] = await runInternal((session, signal) => session.describe([text], signal), caller);
       if (!Array.isArray(columns)) throw columns;
       return { columns };
     },
     describeAll: describeNow,
-    /** What the schema says, not how often it was changed: another file may have come in the place of this one. */
+    /** The schema itself, not its change counter: the file may have been replaced by another one. */
     async schemaMark() {
       const [row] = await look(SCHEMA_SQL, []);
       return createHash('sha256').update(textOf(row?.['schema'])).digest('hex');

@@ -4,14 +4,14 @@ import { isoDatetime } from '#core/lib/text/datetimes.ts';
 import { doubleOf, fits64Bits, integerOf, listText, textOf } from '../shared/rows.ts';
 import type { BoundType, Json, ValueKind } from '#core/lib/sql/result.ts';
 
-/** A value as SQLite knows it; integers are always bigint, so that a double stays a double. */
+/** A value as SQLite returns it. Integers are always bigint, so that a double stays a double. */
 export type SqliteValue = null | bigint | number | string | Uint8Array;
 
 type Encode = (value: SqliteValue) => string;
 
 /**
- * What a column's values become, decided by its declared type because the values themselves carry only a storage class.
- * Text that no rule claims travels as it is; a value that is not of its column's type is never dropped.
+ * How the values of a column are converted, by its declared type: the values themselves only have a storage class. Text without a
+ * rule stays unchanged, and a value of another type than the column's is never dropped.
  */
 const RULES: readonly { readonly declared: RegExp; readonly kind: ValueKind; readonly encode: Encode }[] = [
   { declared: /^bool/, kind: 'json', encode: encodeBoolean },
@@ -26,7 +26,7 @@ const RULES: readonly { readonly declared: RegExp; readonly kind: ValueKind; rea
 
 const UNDECLARED = { kind: 'json', encode: encodeAny } as const;
 
-/** Kind and JSON encoder of a column. Expressions have no declared type: their kind is `json`, which is anything. */
+/** Kind and JSON encoder of a column. Expressions have no declared type; their kind is `json`, which accepts any value. */
 export function columnRule(declared: string | null): { readonly kind: ValueKind; readonly encode: Encode } {
   const type = declared?.trim().toLowerCase() ?? '';
   return RULES.find((rule) => rule.declared.test(type)) ?? UNDECLARED;
@@ -45,12 +45,12 @@ function encodeBoolean(value: SqliteValue): string {
   return value === 0n ? 'false' : encodeAny(value);
 }
 
-/** SQLite may keep a fraction in an integer column; as a string it stays within what the column's schema promises. */
+/** SQLite can store a fraction in an integer column. As a string it still matches the column's schema. */
 function encodeIntegerOrText(value: SqliteValue): string {
   return typeof value === 'number' && Number.isFinite(value) ? `"${value}"` : encodeAny(value);
 }
 
-/** `datetime()` and CURRENT_TIMESTAMP put a space where ISO 8601 has a `T`. */
+/** `datetime()` and CURRENT_TIMESTAMP write a space where ISO 8601 has a `T`. */
 function encodeMoment(value: SqliteValue): string {
   if (typeof value !== 'string') return encodeIntegerOrText(value);
   return JSON.stringify(value.replace(/^(\d{4}-\d\d-\d\d) (?=\d\d:\d\d)/, '$1T'));
@@ -68,7 +68,9 @@ function isSafe(value: bigint): boolean {
   return value <= 9007199254740991n && value >= -9007199254740991n;
 }
 
-/** A bound value in SQLite's storage classes. Arrays and JSON go as JSON text, for `json_each`; booleans as 0 and 1. */
+/**
+ * Converts a bound value to SQLite's storage classes. Arrays and JSON become JSON text, for `json_each`; booleans become 0 and 1.
+ */
 export function toSqliteValue(value: Json, type: BoundType): SqliteValue {
   if (value === null) return null;
   if (typeof type === 'object') return listText(value, (item) => itemText(item, type.array));
@@ -77,7 +79,7 @@ export function toSqliteValue(value: Json, type: BoundType): SqliteValue {
   if (type === 'integer') return toSqliteInteger(value);
   if (type === 'number') return toSqliteNumber(value);
   if (type === 'bytes') return new Uint8Array(Buffer.from(textOf(value), 'base64'));
-  // Its functions read no other spelling of a zone.
+  // SQLite's functions only read ISO zones.
   return type === 'datetime' ? isoDatetime(textOf(value)) : textOf(value);
 }
 
@@ -98,7 +100,7 @@ const TOO_LARGE = 'An integer beyond 2^63 - 1 does not fit into SQLite. Send a s
 
 const NUMBER = /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;
 
-/** A double, or an integer where only that keeps the digits. Positions of pages may hold text where a column does. */
+/** A double, or an integer when only that keeps the digits. Page positions may contain text where the column does. */
 function toSqliteNumber(value: Json): SqliteValue {
   if (typeof value !== 'string') return doubleOf(value);
   if (!NUMBER.test(value)) return value;

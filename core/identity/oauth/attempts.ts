@@ -1,16 +1,16 @@
 import type { Platform } from '#core/platform/platform.ts';
 import { desc, isNotNull, isNull } from 'drizzle-orm';
 import { announce } from '#core/platform/announcements.ts';
-import { countMinute } from '#core/cluster/count-in.ts';
+import { countMinute } from '#core/cluster/kv.ts';
 import type { OauthAttempt } from '#core/contract/identity/oauth.ts';
-import { networkOf } from '#core/edge/network.ts';
+import { networkOf } from '#core/edge/client-address.ts';
 import { reasonOf } from '#core/process/log.ts';
 import type { Handlers } from '#core/context/context.ts';
 import { keepNewest, readPage } from '#core/store/pages.ts';
 import { clientName } from './clients/client-name.ts';
 
 export interface AuthorizationAttempt {
-  /** As far as it is known; a stranger may have written it. */
+  /** Name of the client, if known. Anyone can have chosen it. */
   readonly client?: string | null;
   readonly client_id: string;
   readonly step: OauthAttempt['step'];
@@ -19,11 +19,11 @@ export interface AuthorizationAttempt {
   readonly ip: string | null;
 }
 
-const KEPT = 500;
-/** Of one network: beyond that, its failures are counted nowhere. */
+const MAX_ATTEMPTS = 500;
+/** Attempts per minute that are recorded for one network. Further ones are not recorded. */
 const NOTED_A_MINUTE = 30;
 
-/** Notes one step of a sign-in for the people who look why it fails. Never fails itself. */
+/** Records a step of a sign-in, so that people can find out why it fails. Never throws. */
 export async function noteAttempt(
   app: Platform,
   { client, client_id, step, reason, person = null, ip }: AuthorizationAttempt,
@@ -50,7 +50,7 @@ export async function noteAttempt(
   await app.store
     .write(async (tx) => {
       await tx.insert(table).values(row);
-      await keepNewest(tx, table, KEPT);
+      await keepNewest(tx, table, MAX_ATTEMPTS);
     })
     .then(() => announce(app, 'oauth_attempts'))
     .catch((error: unknown) => log.warning('a sign-in attempt was not stored', { reason: reasonOf(error) }));

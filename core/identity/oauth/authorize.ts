@@ -2,9 +2,9 @@ import type { Platform } from '#core/platform/platform.ts';
 import type { WithDocuments } from '#core/identity/oauth/clients/documents.ts';
 import type { WithHosts } from '#core/hosts/host-registry.ts';
 import { lt } from 'drizzle-orm';
-import { countMinute } from '#core/cluster/count-in.ts';
-import { networkOf, siteOf } from '#core/edge/network.ts';
-import { countAlone } from '#core/store/journal.ts';
+import { countMinute } from '#core/cluster/kv.ts';
+import { networkOf, siteOf } from '#core/edge/client-address.ts';
+import { lockRowCount } from '#core/store/journal.ts';
 import { AppError } from '#core/errors.ts';
 import { digestOf, randomToken } from '#core/lib/random-token.ts';
 import { noteAttempt } from './attempts.ts';
@@ -16,13 +16,13 @@ import { redirectMatches, redirectKindOf } from './clients/redirects.ts';
 import { resourceOf, signInRefusal } from './resources.ts';
 import { toScopes } from './scopes.ts';
 
-/** A request waits for its decision for so long. */
+/** A request waits this long for the decision of the person. */
 const WAITS_MS = 10 * 60_000;
-const OF_A_NETWORK = 120;
+const MAX_PER_NETWORK = 120;
 const MOST_WAITING = 10_000;
 const LONGEST_STATE = 4_096;
 
-/** What the browser is shown or sent to. */
+/** The response to the browser. */
 export type Authorization =
   | { readonly kind: 'page'; readonly status: 400 | 429; readonly reason: string }
   | { readonly kind: 'redirect'; readonly to: string }
@@ -35,9 +35,9 @@ interface Fault {
 }
 
 /**
- * The authorization endpoint (RFC 6749 section 4.1.1, RFC 7636, RFC 8707, RFC 9207). A client or a redirect address that is not known
- * gets a page and never a redirect.
- * @param browser secret of the browser's cookie, which the request is bound to.
+ * The authorization endpoint (RFC 6749 section 4.1.1, RFC 7636, RFC 8707, RFC 9207). An unknown client or redirect address gets a
+ * page, never a redirect.
+ * @param browser secret in the browser's cookie. The request is bound to it.
  */
 export async function authorize(
   app: Platform & WithDocuments & WithHosts,
@@ -54,7 +54,7 @@ export async function authorize(
   const refused = signInRefusal(issuer);
   if (refused !== null) return page(refused);
   const { count } = await countMinute(app, `oauth:authorize:${networkOf(ip ?? '')}`);
-  if (count > OF_A_NETWORK)
+  if (count > MAX_PER_NETWORK)
     return { kind: 'page', status: 429, reason: 'Too many sign-ins were started from your network. Wait a minute.' };
   const repeated = [...new Set(query.keys())].find((name) => query.getAll(name).length > 1);
   if (repeated !== undefined) return page('The client sent a parameter more than once.');
@@ -71,7 +71,7 @@ export async function authorize(
   const state = query.get('state');
   const fault = await faultOf(app, query);
   if (fault !== null) {
-    // Whoever registers an address must not get people sent there without a page between (RFC 9700 section 4.11.2).
+    // Anyone can register an address, so people see a page before they are redirected there (RFC 9700 section 4.11.2).
     if (!isVouchedFor(client, redirect_uri)) return page(fault.reason, 400, name);
     await noteAttempt(app, { client: name, client_id, step: 'authorize', reason: fault.reason, ip });
     return { kind: 'redirect', to: errorAddress(redirect_uri, { ...fault, state, issuer }) };
@@ -83,7 +83,7 @@ export async function authorize(
   const now = app.clock();
   await app.store.write(async (tx) => {
     await tx.delete(oauth_requests).where(lt(oauth_requests.expires_at, now.toISOString()));
-    await countAlone(app.store, tx);
+    await lockRowCount(app.store, tx);
     if ((await tx.$count(oauth_requests)) >= MOST_WAITING) {
       const { id: key, network, expires_at: age } = oauth_requests;
       await makeRoom(tx, { table: oauth_requests, key, network, age });
@@ -106,7 +106,7 @@ export async function authorize(
   return { kind: 'consent', request };
 }
 
-/** That nobody looks it up now says nothing of a client. */
+/** A lookup that a rate limit prevented does not mean that the client is unknown. */
 function limited(error: unknown): AppError {
   if (error instanceof AppError && error.code === 'rate_limited') return error;
   throw error;
@@ -141,14 +141,14 @@ interface Answer {
   readonly issuer: string;
 }
 
-/** RFC 9207: `iss` comes with errors too. */
+/** RFC 9207: error responses contain `iss` too. */
 export const errorAddress = (redirect_uri: string, { error, reason, state, issuer }: Answer & Fault): string =>
   withAnswer(redirect_uri, { error, error_description: reason, state, iss: issuer });
 
 export const codeAddress = (redirect_uri: string, { code, state, issuer }: Answer & { readonly code: string }): string =>
   withAnswer(redirect_uri, { code, state, iss: issuer });
 
-/** Adds to the text as it was registered: a parser would write it anew. */
+/** Appends to the address as it was registered. A parser would normalise it. */
 function withAnswer(redirect_uri: string, answer: Readonly<Record<string, string | null>>): string {
   const given = Object.entries(answer).filter((entry): entry is [string, string] => entry[1] !== null);
   const separator = redirect_uri.includes('?') ? '&' : '?';

@@ -8,7 +8,7 @@ import { personOf } from './people.ts';
 import { publicKeys } from './published.ts';
 import { resourceOf } from './resources.ts';
 
-/** Whether a text can be an access token of a signed-in person, and not one of those that are made here for agents. */
+/** Whether a text has the form of an access token of a signed-in person, unlike an agent token. */
 export const looksLikeAccessToken = (token: string): boolean =>
   token.length <= LONGEST_ACCESS_TOKEN && /^[\w-]+\.[\w-]+\.[\w-]+$/.test(token);
 
@@ -18,7 +18,9 @@ interface Claims {
   readonly scope: string;
 }
 
-/** The claims of a token that this server signed and that has not expired, whether or not its grant still lives; null for any other. */
+/**
+ * The claims of a token that this server signed and that has not expired, even if its grant has ended. Null for any other token.
+ */
 export async function verifiedClaims(app: Platform, token: string): Promise<Claims | null> {
   try {
     const { payload } = await jwtVerify(token, createLocalJWKSet({ keys: await publicKeys(app) }), {
@@ -36,8 +38,8 @@ export async function verifiedClaims(app: Platform, token: string): Promise<Clai
 }
 
 /**
- * Who came with an access token for the agent endpoint: the scopes of its grant, never more than the person's role lets them do now.
- * The grant is read at each use, so its end counts at once.
+ * The person behind an access token for the agent endpoint, with the scopes of the grant that the person's current role allows.
+ * The grant is read at each use, so that revoking it takes effect at once.
  */
 export async function agentPerson(app: Platform, token: string): Promise<{ actor: Actor; token_prefix: string } | null> {
   const claims = await verifiedClaims(app, token);

@@ -9,8 +9,8 @@ import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/context/context.ts';
 import type { GrantRow } from './grants.ts';
 
-/** A question counts for two minutes; clocks of hosts and servers may differ by a minute. */
-const KEPT_MS = 180_000;
+/** A question is valid for two minutes. One minute is added for clocks of hosts and servers that differ. */
+const TTL_MS = 180_000;
 const decidedKey = (nonce: string): string => `confirmation:${nonce}`;
 
 export const confirmationHandlers: Pick<
@@ -47,38 +47,38 @@ async function decide(
 ): Promise<Record<string, never>> {
   const { app } = context;
   const { nonce } = (await openQuestion(context, request)).question;
-  const { count } = await app.kv.increment(`${decidedKey(nonce)}:decisions`, KEPT_MS);
+  const { count } = await app.kv.increment(`${decidedKey(nonce)}:decisions`, TTL_MS);
   if (count > 1) throw over();
-  // Only keeps the page from being shown again.
-  await app.kv.set(decidedKey(nonce), 'decided', KEPT_MS).catch(() => undefined);
+  // Only prevents the page from being shown again.
+  await app.kv.set(decidedKey(nonce), 'decided', TTL_MS).catch(() => undefined);
   const news: DecisionEvent = { nonce, approved };
-  tellHosts(app, news);
+  sendDecision(app, news);
   await signal(app, 'decision', JSON.stringify(news));
   return {};
 }
 
-/** Hands on to the hosts of this server what people decided at another one. */
+/** Forwards decisions of people at other servers to the hosts of this server. */
 export const followDecisions = (app: Platform & WithDecisions & WithHosts): (() => void) =>
-  onSignal(app, 'decision', (text) => tellHosts(app, JSON.parse(text) as DecisionEvent));
+  onSignal(app, 'decision', (text) => sendDecision(app, JSON.parse(text) as DecisionEvent));
 
 const toEvent = (data: DecisionEvent) => ({ event: 'decision', data }) as const;
 
-function tellHosts(app: Platform & WithDecisions & WithHosts, news: DecisionEvent): void {
+function sendDecision(app: Platform & WithDecisions & WithHosts, news: DecisionEvent): void {
   const { decisions, hosts, clock } = app;
   const now = clock().getTime();
   for (const [nonce, { until }] of decisions) if (until <= now) decisions.delete(nonce);
-  if (!decisions.has(news.nonce)) decisions.set(news.nonce, { news, until: now + KEPT_MS });
+  if (!decisions.has(news.nonce)) decisions.set(news.nonce, { news, until: now + TTL_MS });
   hosts.publish(toEvent(news));
 }
 
-/** For a host that connects: it may have been away when somebody decided. The first word on a question counts there. */
+/** Recent decisions for a host that connects, which may have missed them. Hosts use the first decision on a question. */
 export const decisionEvents = ({ decisions, clock }: Platform & WithDecisions) =>
   [...decisions.values()].filter(({ until }) => until > clock().getTime()).map(({ news }) => toEvent(news));
 
 const over = () =>
   new AppError('not_found', 'This request has expired, was decided already, or is not one of this server. Call the tool again.');
 
-/** The address lets nobody in: it is opened for the person whose client asked, in their own session, and for nobody else. */
+/** The address alone grants nothing: only the person whose client sent the question can open it. */
 async function openQuestion(
   { app, actor }: Context,
   request: string,

@@ -2,24 +2,27 @@ import type { Platform } from '#core/platform/platform.ts';
 import type { WithHosts } from '#core/hosts/host-registry.ts';
 import { and, eq, gt, inArray, lt, lte, max, or } from 'drizzle-orm';
 import { databaseTime } from '#core/platform/leases.ts';
-import { readRevision } from '#core/hosts/list-revisions.ts';
+import { readRevision } from '#core/hosts/confirmed-lists.ts';
 import type { Db } from '#core/store/store.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { CLOCKS_MS, expiredBefore, pushIdentity, touchIdentity } from './published.ts';
 
-/** Clocks of servers agree within this. Nothing is issued to who is gone, so what counts no more may end that much later. */
+/**
+ * Maximum difference between the clocks of servers. A deleted person gets no new tokens, so ending theirs that much later is
+ * safe.
+ */
 const SKEW_MS = 60_000;
 
-/** Whose access tokens end: those of one grant, of a person, or of a client. */
+/** The access tokens that end: those of one grant, of a person, or of a client. */
 export type EndedTarget = { readonly grant: string } | { readonly sub: string } | { readonly client_id: string };
 
 type IssuingGrant = Pick<Schema['oauth_grants']['$inferSelect'], 'id' | 'person_id' | 'client_id'>;
 
 /**
- * Notes in this transaction that access tokens issued until now count no more. Call `pushIdentity` after the commit: connected hosts
- * refuse them, and end what they opened, within a second.
+ * Records in this transaction that access tokens issued until now are invalid. Call `pushIdentity` after the commit: within a
+ * second, connected hosts refuse these tokens and close their sessions.
  */
-export async function noteEnded(app: Platform, tx: Db, target: EndedTarget): Promise<void> {
+export async function recordEndedGrants(app: Platform, tx: Db, target: EndedTarget): Promise<void> {
   const { ended_grants } = app.store.tables;
   const [entry] = Object.entries(target);
   if (entry === undefined) return;
@@ -39,15 +42,15 @@ export async function noteEnded(app: Platform, tx: Db, target: EndedTarget): Pro
 }
 
 /**
- * What was stored with a later time is from a server whose clock was wrong, and that time decides nothing. One whose clock is behind
- * believes that of the database.
+ * Times later than this were stored by a server whose clock was wrong, and are ignored. If this server's clock is behind, the
+ * database's time counts.
  */
 async function latestTime(app: Platform, tx: Db): Promise<string> {
   const time = Math.max(app.clock().getTime(), await databaseTime(app, tx));
   return new Date(time + CLOCKS_MS).toISOString();
 }
 
-/** The last moment at which some server, by its own clock, can have issued an access token to a person, in ms. */
+/** The latest time, in ms, at which any server can have issued an access token to a person, by that server's clock. */
 async function lastIssue({ store, clock }: Platform, tx: Db, sub: string, latest: string): Promise<number> {
   const { oauth_grants, people } = store.tables;
   if ((await tx.$count(people, eq(people.id, sub))) === 0) return clock().getTime() + SKEW_MS;
@@ -58,7 +61,7 @@ async function lastIssue({ store, clock }: Platform, tx: Db, sub: string, latest
   return row?.last == null ? 0 : Date.parse(row.last);
 }
 
-/** The first moment after the noted ends, in ms; 0: none is noted. */
+/** The first millisecond after the recorded ends. 0: none is recorded. */
 async function afterEnds({ store }: Platform, tx: Db, ids: readonly string[], latest: string): Promise<number> {
   const { ended_grants } = store.tables;
   const [row] = await tx
@@ -69,8 +72,8 @@ async function afterEnds({ store }: Platform, tx: Db, ids: readonly string[], la
 }
 
 /**
- * When a token of a grant is issued in this transaction, which holds its person: now, or right after what another server ended by its
- * own clock. The grant keeps the latest such moment, for what ends it.
+ * The issue time of a token in this transaction, which locks its person: now, or just after the time at which another server, by
+ * its clock, ended grants. The grant stores the latest issue time, so that ending it covers this token.
  */
 export async function issueTime(app: Platform, tx: Db, { id, person_id, client_id }: IssuingGrant): Promise<Issued> {
   const { oauth_grants: table } = app.store.tables;
@@ -88,13 +91,16 @@ export async function issueTime(app: Platform, tx: Db, { id, person_id, client_i
   return { issued_at: new Date(Math.max(now.getTime(), after)), seq: await readRevision(app, 'identity', tx) };
 }
 
-/** When a token is issued, by the clock and in the order of the database, which says it where clocks differ too much. */
+/** The issue time of a token, and its position in the order of the database, which decides when clocks differ too much. */
 export interface Issued {
   readonly issued_at: Date;
   readonly seq: number;
 }
 
-/** What ends in a future that no clock has reached ends now: hosts would refuse every token until then. They hear it within a second. */
+/**
+ * Moves ends in the far future to the present. Hosts would refuse every token until then. They receive the change within a
+ * second.
+ */
 async function endNow(app: Platform, tx: Db, ids: readonly string[], latest: string): Promise<void> {
   const { ended_grants } = app.store.tables;
   const moved = await tx
@@ -105,8 +111,8 @@ async function endNow(app: Platform, tx: Db, ids: readonly string[], latest: str
   if (moved.length > 0) await touchIdentity(app, tx);
 }
 
-/** `noteEnded` with a transaction of its own; every connected host has been told when it resolves. */
+/** `recordEndedGrants` in a new transaction. Resolves when every connected host has confirmed it. */
 export async function endGrants(app: Platform & WithHosts, target: EndedTarget): Promise<void> {
-  await app.store.write((tx) => noteEnded(app, tx, target));
+  await app.store.write((tx) => recordEndedGrants(app, tx, target));
   await pushIdentity(app);
 }

@@ -2,21 +2,21 @@ import { and, asc, count, desc, eq, min, type SQL } from 'drizzle-orm';
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
 import type { Db } from '#core/store/store.ts';
 
-/** Rows that strangers make. */
+/** Rows that anonymous callers create. */
 interface Share {
   readonly table: SQLiteTable;
   readonly key: SQLiteColumn;
-  /** The site that made it. */
+  /** The network that created the row. */
   readonly network: SQLiteColumn;
-  /** Older rows have less. */
+  /** Orders the rows: older ones have a smaller value. */
   readonly age: SQLiteColumn;
-  /** Which of them may go; absent: all. */
+  /** Which rows may be deleted; absent for all. */
   readonly may_go?: SQL;
 }
 
 /**
- * Makes room for one row: the oldest of the site that has most goes, so that a few sites keep nobody else out.
- * @returns whether there was one.
+ * Deletes the oldest row of the network with the most rows, so that a few networks cannot block the others.
+ * @returns false when no row may be deleted.
  */
 export async function makeRoom(tx: Db, { table, key, network, age, may_go }: Share): Promise<boolean> {
   const sites = tx.select({ network }).from(table).where(may_go).groupBy(network);

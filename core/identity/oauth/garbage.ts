@@ -7,10 +7,13 @@ import { forgetRegistrations } from './clients/registrations.ts';
 
 const EVERY_MS = 10 * 60_000;
 const DAY_MS = 24 * 3_600_000;
-/** A used code is remembered for so long: its second use ends the grant. */
+/** How long a used code is stored. A second use within this time ends the grant. */
 const CODES_MS = DAY_MS;
 
-/** Deletes requests, codes and refresh tokens that have expired, grants of deleted people or that nothing can renew, and unused registrations. */
+/**
+ * Deletes expired requests, codes and refresh tokens, grants of deleted people or without a refresh token, and unused
+ * registrations.
+ */
 export async function collectOauth(app: Platform): Promise<void> {
   const { oauth_requests, oauth_codes, oauth_refresh, oauth_grants, people } = app.store.tables;
   const now = app.clock();
@@ -36,7 +39,7 @@ export async function collectOauth(app: Platform): Promise<void> {
   await forgetRegistrations(app);
 }
 
-/** @returns a function that ends it. */
+/** @returns a function that stops it. */
 export const keepCollectingOauth = (app: Platform): (() => void) =>
   runEvery(app, {
     every_ms: EVERY_MS,

@@ -10,13 +10,12 @@ import type { Db } from '#core/store/store.ts';
 import { readPage } from '#core/store/pages.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { isAdministrator } from '#core/context/roles.ts';
-import { noteEnded } from './ended.ts';
+import { recordEndedGrants } from './ended.ts';
 import { usernamesOf } from './people.ts';
 import { pushIdentity } from './published.ts';
 
 export type GrantRow = Schema['oauth_grants']['$inferSelect'];
 
-/** Contract section 22. */
 export const MOST_GRANTS = 10_000;
 
 export const grantHandlers: Pick<Handlers<WithSources & WithHosts>, 'grants.list' | 'grants.delete'> = {
@@ -35,8 +34,8 @@ export const grantHandlers: Pick<Handlers<WithSources & WithHosts>, 'grants.list
     const { app } = context;
     const { oauth_grants: table } = app.store.tables;
     const [row] = await app.store.db.select().from(table).where(eq(table.id, id));
-    const own = row?.person_id === context.actor?.id || isAdministrator(context.actor);
-    if (row === undefined || !own) throw new AppError('not_found', 'There is no grant with this id.');
+    const is_mine = row?.person_id === context.actor?.id || isAdministrator(context.actor);
+    if (row === undefined || !is_mine) throw new AppError('not_found', 'There is no grant with this id.');
     const username = (await usernamesOf(app, [row.person_id])).get(row.person_id);
     await app.store.write(async (tx) => {
       if (!(await removeGrant(app, tx, id))) return;
@@ -52,7 +51,7 @@ const toGrant = ({ person_id, client_id: _, ...row }: GrantRow, username = 'dele
   person: { id: person_id, username },
 });
 
-/** Notes in the history that a client was let in, or that this ended. */
+/** Records in the history that a person gave a client access, or that the access ended. */
 export async function recordGrant(
   context: Context,
   tx: Db,
@@ -67,17 +66,20 @@ export async function recordGrant(
   await recordHistory(tx, context, { ...subject, before, after });
 }
 
-/** Ends a grant: its refresh tokens go, its access tokens are refused. Call `pushIdentity` after the commit. @returns whether there was one. */
+/**
+ * Ends a grant: deletes its refresh tokens and invalidates its access tokens. Call `pushIdentity` after the commit. @returns
+ * whether it existed.
+ */
 export async function removeGrant(app: Platform, tx: Db, id: string): Promise<boolean> {
   const { oauth_grants, oauth_refresh } = app.store.tables;
   await tx.delete(oauth_refresh).where(eq(oauth_refresh.grant_id, id));
   const gone = await tx.delete(oauth_grants).where(eq(oauth_grants.id, id)).returning({ id: oauth_grants.id });
   if (gone.length === 0) return false;
-  await noteEnded(app, tx, { grant: id });
+  await recordEndedGrants(app, tx, { grant: id });
   return true;
 }
 
-/** The same in a transaction of its own: somebody used a code or a refresh token twice. */
+/** Ends a grant whose code or refresh token was used twice, in a new transaction. */
 export async function endStolen(app: Platform & WithHosts, id: string): Promise<void> {
   if (await app.store.write((tx) => removeGrant(app, tx, id))) await pushIdentity(app);
 }
@@ -87,12 +89,12 @@ export async function removeGrantsOf(app: Platform, tx: Db, client_id: string): 
   const { oauth_grants: table } = app.store.tables;
   const rows = await tx.select({ id: table.id }).from(table).where(eq(table.client_id, client_id));
   for (const { id } of rows) await removeGrant(app, tx, id);
-  await noteEnded(app, tx, { client_id });
+  await recordEndedGrants(app, tx, { client_id });
 }
 
 /**
- * Stores a new grant; beyond the limit those that were not used for longest end. Call `pushIdentity` after the commit then.
- * @returns whether one ended.
+ * Stores a new grant. Beyond the limit, the least recently used grants end.
+ * @returns whether one ended; then call `pushIdentity` after the commit.
  */
 export async function addGrant(app: Platform, tx: Db, row: GrantRow): Promise<boolean> {
   const { oauth_grants: table } = app.store.tables;

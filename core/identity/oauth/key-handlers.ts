@@ -7,9 +7,9 @@ import { recordHistory } from '#core/records/history.ts';
 import type { Handlers } from '#core/context/context.ts';
 import { keyRotation, rotateKeys } from './keys.ts';
 
-/** Hosts, and caches of `/oauth/jwks`, know a published key well before the end of this. */
+/** Hosts and caches of `/oauth/jwks` have a published key well before this time has passed. */
 export const REST_MS = 10 * 60_000;
-/** Clocks of servers may differ by it. */
+/** Maximum difference between the clocks of servers. */
 const SKEW_MS = 60_000;
 const SUBJECT = { entity_type: 'signing_key', entity_id: 'signing_keys', entity_name: 'Signing keys' } as const;
 const ORDER = ['current', 'next', 'retired'] as const;
@@ -23,7 +23,7 @@ export const signingKeyHandlers: Pick<
     const { app } = context;
     const rotation = await keyRotation(app);
     const left = rotation === null ? 0 : Date.parse(rotation.since) + REST_MS - app.clock().getTime();
-    // A rotation in the time to come was one of a clock that was ahead.
+    // A rotation in the future was recorded by a clock that was ahead.
     if (left > 0 && left <= REST_MS + SKEW_MS) {
       throw new AppError(
         'conflict',

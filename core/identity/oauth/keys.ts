@@ -15,7 +15,7 @@ import { expiredBefore, pushIdentity, touchIdentity } from './published.ts';
 type KeyRow = Schema['signing_keys']['$inferSelect'];
 
 const DAY_MS = 24 * 3_600_000;
-/** A key signs for so long. Hosts know the one after it for as long before. */
+/** How long a key signs. Hosts receive the next key this long before it is used. */
 export const ROTATE_MS = 90 * DAY_MS;
 const LOOK_MS = 60_000;
 /** The `auth_type` with which people sign in from MCP clients. */
@@ -29,9 +29,9 @@ interface Rotation {
   readonly noteRotation?: (tx: Db, before: string | null, after: string) => Promise<void>;
 }
 
-const placeOf = (kid: string): string => `signing_key/${kid}/private_key`;
+const pathOf = (kid: string): string => `signing_key/${kid}/private_key`;
 
-/** When the key that signs came into use, and when the next one does; null before the first one. */
+/** When the current signing key came into use, and when the next one will. Null when there are no keys. */
 export async function keyRotation(app: Platform): Promise<{ since: string; rotates_at: string } | null> {
   const current = await currentKey(app, app.store.db);
   if (current === undefined) return null;
@@ -39,9 +39,10 @@ export async function keyRotation(app: Platform): Promise<{ since: string; rotat
 }
 
 /**
- * An access token of a signed-in person (RFC 9068), signed with the current key.
- * @param seconds it lives.
- * @param issued_at now by default. To the millisecond (RFC 7519 section 2): what is issued after an end in the same second counts.
+ * Signs an access token of a signed-in person (RFC 9068) with the current key.
+ * @param seconds lifetime.
+ * @param issued_at now by default. To the millisecond (RFC 7519 section 2), so that a token issued after an end in the same
+ * second is valid.
  */
 export async function signAccessToken(
   app: Platform & WithHosts,
@@ -51,7 +52,7 @@ export async function signAccessToken(
 ): Promise<string> {
   const { kid, private_key } = (await currentKey(app, app.store.db)) ?? (await firstKey(app));
   if (private_key === null) throw new AppError('internal', 'The signing key has no private part.');
-  const key = await importJWK(JSON.parse(app.keyring.open(private_key.$sealed, placeOf(kid))) as JWK, ACCESS_TOKEN_ALGORITHM);
+  const key = await importJWK(JSON.parse(app.keyring.open(private_key.$sealed, pathOf(kid))) as JWK, ACCESS_TOKEN_ALGORITHM);
   return new SignJWT({ ...claims })
     .setProtectedHeader({ alg: ACCESS_TOKEN_ALGORITHM, typ: 'at+jwt', kid })
     .setIssuer(await issuerOf(app))
@@ -62,9 +63,9 @@ export async function signAccessToken(
 }
 
 /**
- * Makes the first keys, puts the next one into use when it is time, and forgets those retired long ago; of several servers one does
- * it. @param now rotates in any case. @param noteRotation is called in the transaction that puts another key into use.
- * @returns whether something changed.
+ * Creates the first keys, rotates them when due, and deletes those retired long ago, on one server at a time.
+ * @param now rotates even if not due. @param noteRotation is called in the transaction that rotates the keys.
+ * @returns whether anything changed.
  */
 export async function rotateKeys(app: Platform & WithHosts, { now = false, noteRotation }: Rotation = {}): Promise<boolean> {
   const changed = await withLease(app, LEASE, async (held) => {
@@ -83,7 +84,7 @@ export async function rotateKeys(app: Platform & WithHosts, { now = false, noteR
   return changed === true;
 }
 
-/** @returns a function that ends it. */
+/** @returns a function that stops it. */
 export const keepSigningKeys = (app: Platform & WithHosts): (() => void) =>
   runEvery(app, {
     every_ms: LOOK_MS,
@@ -104,7 +105,7 @@ async function rotate(app: Platform, tx: Db, current: KeyRow | undefined, fresh:
     return true;
   }
   if (!now && Date.parse(current.since) + ROTATE_MS > time.getTime()) return false;
-  // A server whose lease ran out meanwhile finds the key retired already, and leaves it.
+  // If the lease expired in between, another server has already retired the key.
   const retired = await tx
     .update(signing_keys)
     .set({ state: 'retired', since, private_key: null })
@@ -130,12 +131,12 @@ async function forget(app: Platform, tx: Db): Promise<boolean> {
   return gone.length > 0;
 }
 
-/** Whether there is something to do, without taking the lease. */
+/** Whether a rotation or a cleanup is due, checked without taking the lease. */
 async function isDue(app: Platform): Promise<boolean> {
   const { signing_keys } = app.store.tables;
   const rows = await app.store.db.select({ state: signing_keys.state, since: signing_keys.since }).from(signing_keys);
   const now = app.clock().getTime();
-  // An installation where nobody signs in from MCP clients has no keys.
+  // An installation whose MCP clients do not sign in has no keys.
   if (rows.length === 0) return (await readSettings(app)).settings.auth_type === AUTH_TYPE;
   const current = rows.find(({ state }) => state === 'current');
   if (current === undefined || Date.parse(current.since) + ROTATE_MS <= now) return true;
@@ -147,12 +148,12 @@ async function currentKey(app: Platform, db: Db): Promise<KeyRow | undefined> {
   return (await db.select().from(signing_keys).where(eq(signing_keys.state, 'current')))[0];
 }
 
-/** Makes the first keys while a person still decides, so that every connected host has them before the first token. */
+/** Creates the first keys while the person is still deciding, so that every connected host has them before the first token. */
 export async function prepareKeys(app: Platform & WithHosts): Promise<void> {
   if ((await currentKey(app, app.store.db)) === undefined) await firstKey(app);
 }
 
-/** Another server may be making it right now. */
+/** Another server may be creating it at the same time. */
 async function firstKey(app: Platform & WithHosts): Promise<KeyRow> {
   for (let left = WAITS; left > 0; left--) {
     await rotateKeys(app);
@@ -167,7 +168,7 @@ async function newKey(app: Platform): Promise<KeyRow> {
   const pair = await generateKeyPair(ACCESS_TOKEN_ALGORITHM, { extractable: true });
   const kid = await calculateJwkThumbprint(pair.publicKey);
   const public_key = { ...(await exportJWK(pair.publicKey)), kid, alg: ACCESS_TOKEN_ALGORITHM, use: 'sig' };
-  const sealed = app.keyring.seal(JSON.stringify(await exportJWK(pair.privateKey)), placeOf(kid));
+  const sealed = app.keyring.seal(JSON.stringify(await exportJWK(pair.privateKey)), pathOf(kid));
   const now = app.clock().toISOString();
   return { kid, state: 'next', public_key, private_key: { $sealed: sealed }, created_at: now, since: now };
 }

@@ -4,7 +4,7 @@ import { issuerOf } from '#core/settings/public-urls.ts';
 import { signInRefusal } from './resources.ts';
 import { METADATA_SCOPES } from './scopes.ts';
 
-/** The document of RFC 8414, made of the configuration alone and never of what a request says; null while nobody can sign in. */
+/** The document of RFC 8414, built only from the configuration, never from a request. Null when MCP clients cannot sign in. */
 export async function serverMetadata(app: Platform): Promise<object | null> {
   const issuer = await issuerOf(app);
   if (signInRefusal(issuer) !== null) return null;

@@ -5,7 +5,7 @@ import { eq, inArray } from 'drizzle-orm';
 import type { Db } from '#core/store/store.ts';
 import type { Schema } from '#core/store/schema.ts';
 
-/** Who signed in, as tokens and grants need to know them. */
+/** A signed-in person, with what tokens and grants contain. */
 export interface Person {
   readonly id: string;
   readonly username: string;
@@ -13,21 +13,21 @@ export interface Person {
   readonly email: string | null;
   readonly role: Role;
   readonly groups: readonly string[];
-  /** What their role lets them do through the agent endpoint. */
+  /** The scopes at the agent endpoint that the person's role allows. */
   readonly scopes: readonly Scope[];
 }
 
 const SCOPES: readonly Scope[] = ['read', 'write', 'deploy', 'propose'];
 
-/** A person who may sign in now; null when the account is gone or disabled. */
+/** A person who may sign in now. Null when the account is deleted or disabled. */
 export async function personOf({ store }: Platform, id: string): Promise<Person | null> {
   const { people } = store.tables;
   const [row] = await store.db.select().from(people).where(eq(people.id, id));
   return toPerson(row);
 }
 
-/** The same, as they stay until the end of this transaction: whoever changes them waits for it, or was waited for. */
-export async function heldPerson({ store }: Platform, tx: Db, id: string): Promise<Person | null> {
+/** Like `personOf`, and locks the row: other changes of the person wait until this transaction ends. */
+export async function lockPerson({ store }: Platform, tx: Db, id: string): Promise<Person | null> {
   const { people } = store.tables;
   const [row] = await tx.update(people).set({ id }).where(eq(people.id, id)).returning();
   return toPerson(row);
@@ -50,11 +50,14 @@ export async function usernamesOf({ store }: Platform, ids: readonly string[]): 
   return new Map(rows.map(({ id, username }) => [id, username]));
 }
 
-/** Groups with those first that a toolset or a mask names, or that are `wanted`: where not all can be kept, these decide something. */
+/**
+ * Sorts groups that a toolset or a mask names, or that are `required`, to the front. These have an effect and must not be cut
+ * off.
+ */
 export async function namedFirst(
   { store }: Platform,
   groups: readonly string[],
-  wanted: readonly string[] = [],
+  required: readonly string[] = [],
 ): Promise<string[]> {
   const { toolsets, tools, resources } = store.tables;
   const [open, ...masked] = await Promise.all([
@@ -63,6 +66,6 @@ export async function namedFirst(
     store.db.select({ masks: resources.masks }).from(resources),
   ]);
   const of_masks = masked.flat().flatMap(({ masks }) => masks.flatMap(({ unless_groups }) => unless_groups));
-  const named = new Set([...wanted, ...open.flatMap((toolset) => toolset.groups), ...of_masks]);
+  const named = new Set([...required, ...open.flatMap((toolset) => toolset.groups), ...of_masks]);
   return [...groups.filter((group) => named.has(group)), ...groups.filter((group) => !named.has(group))];
 }

@@ -18,17 +18,20 @@ import { namedScopes, scopesFor } from './scopes.ts';
 
 type RequestRow = Schema['oauth_requests']['$inferSelect'];
 
-/** RFC 6749 section 4.1.2 recommends ten minutes at most; clients exchange it at once. */
+/** RFC 6749 section 4.1.2 recommends at most ten minutes, but clients exchange a code at once. */
 const CODE_MS = 60_000;
 
-/** What a signed-in person could grant. */
+/** The scopes that a signed-in person can grant for a request. */
 interface Offer {
   readonly person: Person | null;
-  /** Those asked for that are open to the person; all that are when none was asked for, or none of these is open. */
+  /**
+   * The requested scopes that the person may use. All of the person's scopes when none is requested or none of the requested ones
+   * is allowed.
+   */
   readonly scopes: readonly OauthScope[];
-  /** Something was asked for that is not among them. */
+  /** Whether a requested scope is missing. */
   readonly narrowed: boolean;
-  /** The client asked by name: what is granted has names too, and nothing of later comes with it. */
+  /** The client requested scopes by name. The grant lists their names and does not include toolsets that are added later. */
   readonly by_name: boolean;
   readonly refused: string | null;
 }
@@ -107,7 +110,7 @@ const over = () =>
     'This sign-in request has expired, was decided already, or began in another browser. Start again in your client.',
   );
 
-/** The request, for the browser that began it alone (CVE-2026-27124): anybody may send its address to somebody else. */
+/** The request, only for the browser that started it (CVE-2026-27124), because anybody can send its address to another person. */
 async function waiting({ app, browser }: Context, id: string): Promise<RequestRow> {
   const { oauth_requests: table } = app.store.tables;
   const [row] = await app.store.db
@@ -125,8 +128,9 @@ async function waiting({ app, browser }: Context, id: string): Promise<RequestRo
 }
 
 /**
- * A browser can be sent here by any page, and any program of the computer can take what goes to a loopback address or a private
- * scheme (RFC 8252, section 8.6): there, and for the endpoint that changes this server, a person is always asked.
+ * Any page can redirect a browser here, and any program on the computer can receive a redirect to a loopback address or a private
+ * scheme (RFC 8252, section 8.6). For these, and for the agent endpoint, which changes this server, the consent page always
+ * opens.
  */
 const skipsConsent = ({ client, redirect_uri }: RequestRow, { kind }: Resource): boolean =>
   client.trusted && kind !== 'agent' && redirectKindOf(redirect_uri) === 'https';
@@ -145,10 +149,10 @@ async function offerOf(
   const person = actor?.session_id === undefined ? null : await personOf(app, actor.id ?? '');
   const offered = await scopesFor(app, resource, person);
   const named = namedScopes(row.scopes, resource);
-  const asked = offered.filter(({ name }) => named.includes(name));
-  const scopes = asked.length > 0 ? asked : offered;
-  // Before somebody signed in, what is open to them is not known; and everything is no less than what was asked for.
-  const narrowed = person !== null && asked.length < named.length && offered.every(({ optional }) => optional);
+  const requested = offered.filter(({ name }) => named.includes(name));
+  const scopes = requested.length > 0 ? requested : offered;
+  // Before sign-in the allowed scopes are unknown. A grant of everything is never narrower than the request.
+  const narrowed = person !== null && requested.length < named.length && offered.every(({ optional }) => optional);
   const refused =
     person !== null && scopes.length === 0
       ? resource.kind === 'agent'
@@ -159,13 +163,13 @@ async function offerOf(
 }
 
 /**
- * A client that named no scope, and whose person left out none, gets whatever the person may use, toolsets of later included: most
- * clients cannot ask for more afterwards. @returns null when the choice is not one that could be made.
+ * If the client named no scope and the person deselected none, the grant includes everything that the person may use, also
+ * toolsets that are added later, because most clients cannot request more afterwards. @returns null when the choice is invalid.
  */
 function grantedScopes(offered: readonly OauthScope[], chosen: readonly string[] | undefined, by_name: boolean): string[] | null {
   const names = offered.map(({ name }) => name);
-  const wanted = chosen ?? names;
-  if (wanted.length === 0 || wanted.some((name) => !names.includes(name))) return null;
-  if (!by_name && names.every((name) => wanted.includes(name))) return [];
-  return offered.filter(({ name, optional }) => optional && wanted.includes(name)).map(({ name }) => name);
+  const selected = chosen ?? names;
+  if (selected.length === 0 || selected.some((name) => !names.includes(name))) return null;
+  if (!by_name && names.every((name) => selected.includes(name))) return [];
+  return offered.filter(({ name, optional }) => optional && selected.includes(name)).map(({ name }) => name);
 }

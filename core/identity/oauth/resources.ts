@@ -3,27 +3,27 @@ import { readSettings } from '#core/settings/settings.ts';
 import { mcpUrl, issuerOf } from '#core/settings/public-urls.ts';
 import { createAddresses, withoutEndSlashes } from '#core/edge/requested-address.ts';
 import { endpointOf, SSE_PATH } from '#core/edge/mcp-endpoint.ts';
-import { acceptedHostNames, ownPorts } from '#core/edge/accepted-names.ts';
+import { acceptedHostNames, installationPorts } from '#core/edge/accepted-names.ts';
 import { isLoopbackName } from '#core/edge/origins.ts';
 
-/** What a token is for: one address, as the client asked for it. */
+/** The address that a token is valid for, as the client requested it. */
 export interface Resource {
   readonly url: string;
   readonly kind: 'mcp' | 'agent';
-  /** Below the origin: `/mcp`, `/mcp/<toolset>`, `/agent-mcp`. */
+  /** The path: `/mcp`, `/mcp/<toolset>` or `/agent-mcp`. */
   readonly path: string;
 }
 
 const AGENT_PATHS = ['/agent-mcp', '/agent-mcp/mcp'];
 
 /**
- * The resource that an address names (RFC 8707), with or without slashes at its end; null when it is none of ours.
- * @param asked null: `/mcp`.
+ * The resource that an address names (RFC 8707), with or without trailing slashes; null when it is not a resource of this server.
+ * @param requested null for `/mcp`.
  */
-export async function resourceOf(app: Platform, asked: string | null): Promise<Resource | null> {
+export async function resourceOf(app: Platform, requested: string | null): Promise<Resource | null> {
   const { settings } = await readSettings(app);
-  if (asked === null) return { url: await mcpUrl(app, settings.port), kind: 'mcp', path: '/mcp' };
-  const url = withoutEndSlashes(asked);
+  if (requested === null) return { url: await mcpUrl(app, settings.port), kind: 'mcp', path: '/mcp' };
+  const url = withoutEndSlashes(requested);
   const { SVC_MCP_PUBLIC_URL, SVC_PUBLIC_URL } = app.env;
   const names = acceptedHostNames(app.env, []);
   const { ui_domain, mcp_domain } = settings;
@@ -31,12 +31,12 @@ export async function resourceOf(app: Platform, asked: string | null): Promise<R
   const options = {
     public_urls: [SVC_MCP_PUBLIC_URL, SVC_PUBLIC_URL].filter((known) => known !== null),
     names: () => new Set([...names, ...[ui_domain, mcp_domain].filter((name) => name !== null)]),
-    own_ports: () => new Set([...ownPorts(app.env), settings.port]),
+    installation_ports: () => new Set([...installationPorts(app.env), settings.port]),
     otherwise: () => issuer,
   };
   const agent_path = AGENT_PATHS.find((path) => createAddresses({ ...options, path }).include(url));
   if (agent_path !== undefined) return { url, kind: 'agent', path: agent_path };
-  // As hosts read it, so that whatever they serve can be signed in to.
+  // The same rules as on hosts, so that clients can sign in to every address that hosts serve.
   const aliases = settings.transport === 'sse' ? [SSE_PATH] : [];
   const below = (rest: string): boolean => endpointOf(rest) !== null;
   const rest = createAddresses({ ...options, path: '/mcp', aliases, below }).restOf(url);
@@ -45,8 +45,8 @@ export async function resourceOf(app: Platform, asked: string | null): Promise<R
 }
 
 /**
- * Why nobody can sign in from MCP clients here, as a sentence; null when they can. Codes and tokens in the clear are anybody's
- * (RFC 9700 section 2.6).
+ * Why MCP clients cannot sign in, as a sentence; null when they can. Codes and tokens require an encrypted connection (RFC 9700
+ * section 2.6).
  */
 export function signInRefusal(issuer: string): string | null {
   const { protocol, host, hostname, port } = new URL(issuer);

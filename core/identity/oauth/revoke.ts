@@ -10,7 +10,7 @@ import { removeGrant } from './grants.ts';
 import { pushIdentity } from './published.ts';
 import { authenticated, UNKNOWN_CLIENT } from './tokens.ts';
 
-/** RFC 7009: either token of a grant ends it. @returns the refusal; null for every token, known or not. */
+/** Revokes the grant of an access or refresh token (RFC 7009). @returns the refusal; null for every token, known or unknown. */
 export async function revokeToken(
   { app }: Context<WithSources & WithHosts>,
   form: URLSearchParams,

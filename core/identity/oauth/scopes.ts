@@ -10,9 +10,9 @@ import { holdsOf, isOpenTo, ofTool } from '#snapshots/format/toolsets.ts';
 import type { Person } from './people.ts';
 import type { Resource } from './resources.ts';
 
-/** Asks to stay signed in; refresh tokens are issued either way. */
-export const OFFLINE = 'offline_access';
-/** What clients send to whatever server they meet: it asks for nothing in particular. */
+/** Requests refresh tokens, which are issued either way. */
+const OFFLINE = 'offline_access';
+/** Clients send these scopes to every server, so they express no choice. */
 const COMMON_SCOPES: ReadonlySet<string> = new Set([EVERYTHING, OFFLINE, 'openid', 'profile', 'email']);
 const SHOWN_TOOLS = 8;
 
@@ -32,8 +32,8 @@ const AGENT_SCOPES: readonly { readonly name: Scope; readonly title: string; rea
 ];
 
 /**
- * Scopes that a person can grant for a resource: those of the role for the agent endpoint, else the deployed toolsets that are open to
- * them. While there is no toolset there is one scope, for everything, which no token names.
+ * Scopes that a person can grant for a resource. For the agent endpoint, those of the person's role; for others, the deployed
+ * toolsets that are open to the person. If there are no toolsets, one scope covers everything, and no token contains its name.
  */
 export async function scopesFor(app: Platform & WithSnapshots, resource: Resource, person: Person | null): Promise<OauthScope[]> {
   if (resource.kind === 'agent') {
@@ -43,7 +43,7 @@ export async function scopesFor(app: Platform & WithSnapshots, resource: Resourc
   const [named, of_tools] = [leavesOf(leaves, 'toolset'), leavesOf(leaves, 'tool')];
   if (named.length === 0) return [everything(of_tools.map(({ name }) => name))];
   const { toolsets, tools } = await contentOf(app, [...of_tools, ...named]);
-  // Whether there is one of this name that is open to others, nobody learns.
+  // The response must not reveal whether a toolset with this name exists for others.
   const only = /^\/mcp\/(?!readonly$)([a-z][a-z0-9-]*)$/.exec(resource.path)?.[1];
   return toolsets
     .filter(({ name, groups }) => (only === undefined || name === only) && isOpenTo({ groups }, person?.groups ?? []))
@@ -72,20 +72,20 @@ function agentScope({ name, title, description }: (typeof AGENT_SCOPES)[number])
   return { name, title, description, ...toolsOf(tools), optional: true };
 }
 
-/** What the metadata lists: scopes of every resource. */
+/** The scopes in the metadata, of all resources. */
 export const METADATA_SCOPES: readonly string[] = [EVERYTHING, ...AGENT_SCOPES.map(({ name }) => name), OFFLINE];
 
 /**
- * What a client asked for by name. Clients that send all that the metadata lists, as several do for every resource, or scopes that are
- * common everywhere, did not choose: a toolset may have one of these names.
+ * The scopes that a client chose by name. Some clients send everything in the metadata, or common scopes, to every resource. That
+ * is no choice, and a toolset may have one of these names.
  */
-export function namedScopes(asked: readonly string[], { kind }: Resource): string[] {
+export function namedScopes(requested: readonly string[], { kind }: Resource): string[] {
   const agent: readonly string[] = AGENT_SCOPES.map(({ name }) => name);
-  // `propose` came later; clients may remember the list without it.
-  const is_list = kind === 'mcp' && agent.every((name) => name === 'propose' || asked.includes(name));
-  return asked.filter((name) => !COMMON_SCOPES.has(name) && !(is_list && agent.includes(name)));
+  // `propose` was added later. Clients may have cached the list without it.
+  const is_list = kind === 'mcp' && agent.every((name) => name === 'propose' || requested.includes(name));
+  return requested.filter((name) => !COMMON_SCOPES.has(name) && !(is_list && agent.includes(name)));
 }
 
-/** The scopes of a request or a grant as a list; what no scope may look like (RFC 6749 section 3.3) is dropped. */
+/** The scopes of a request or a grant as a list, without invalid names (RFC 6749 section 3.3). */
 export const toScopes = (text: string | null): string[] =>
   [...new Set((text ?? '').split(' '))].filter((name) => /^[\x21\x23-\x5b\x5d-\x7e]{1,64}$/.test(name)).slice(0, 500);

@@ -17,7 +17,7 @@ import type { Db } from '#core/store/store.ts';
 import { noteAttempt } from './attempts.ts';
 import { boundClient, type Client } from './clients/clients.ts';
 import { addGrant, endStolen, type GrantRow, recordGrant } from './grants.ts';
-import { namedFirst, heldPerson, type Person } from './people.ts';
+import { namedFirst, lockPerson, type Person } from './people.ts';
 import { issuerOf } from '#core/settings/public-urls.ts';
 import { signAccessToken } from './keys.ts';
 import { type Issued, issueTime } from './ended.ts';
@@ -26,8 +26,8 @@ import { noteRegistrationUse } from './clients/registrations.ts';
 import { resourceOf, signInRefusal } from './resources.ts';
 import { namedScopes, scopesFor, toScopes } from './scopes.ts';
 
-/** A client that never got the answer to a refresh may ask again for so long. */
-export const GRACE_MS = 120_000;
+/** A client that did not receive the response to a refresh may repeat it within this time. */
+const GRACE_MS = 120_000;
 const MINUTE_S = 60;
 const DAY_MS = 24 * 3_600_000;
 const AGENT_CLIENT = 'svc_cl_';
@@ -55,7 +55,10 @@ const BAD_REFRESH = refuse(
   'The refresh token is not valid: it was used, has expired, or its grant was revoked.',
 );
 
-/** The grants authorization_code and refresh_token (RFC 6749 sections 4.1.3 and 6), and those of the clients of the agent endpoint. */
+/**
+ * Handles the grants authorization_code and refresh_token (RFC 6749 sections 4.1.3 and 6), and those of the clients of the agent
+ * endpoint.
+ */
 export async function answerTokenRequest(
   context: Context<WithSources & WithHosts & WithSnapshots>,
   form: URLSearchParams,
@@ -75,7 +78,7 @@ export async function answerTokenRequest(
   const client = await authenticated(app, client_id, logins);
   const answer = client === null ? UNKNOWN_CLIENT : await step.answer(context, client, form);
   const failed = answer.status === 200 ? null : String(answer.body['detail']);
-  // A refresh that works is no news.
+  // Successful refreshes are not recorded.
   if (failed !== null || step.name === 'token') {
     await noteAttempt(app, { client: client?.facts.name ?? null, client_id, step: step.name, reason: failed, ip });
   }
@@ -107,7 +110,7 @@ const forAgentClient = (
   return grantTokens(app, { ...named, client_id: text('client_id'), ...login }, ip);
 };
 
-/** A client that has a secret shows it; null: it is not known, or the secret is wrong. */
+/** Authenticates a client, with its secret if it has one. Null: the client is unknown or the secret is wrong. */
 export async function authenticated(app: Platform, client_id: string, logins: readonly Login[]): Promise<Client | null> {
   const client = client_id === '' ? null : await boundClient(app, client_id);
   if (client === null || client.secret_digest === null) return client;
@@ -129,7 +132,7 @@ async function byCode(
   if (verifier === null) return refuse('invalid_request', 'code_verifier is missing.');
   const digest = digestOf(code);
   const now = app.clock();
-  // One use takes it, right or wrong: of many at once one wins.
+  // The first use marks the code as used, even if it fails. Of concurrent uses one succeeds.
   const [row] = await app.store.write((tx) =>
     tx
       .update(table)
@@ -138,7 +141,7 @@ async function byCode(
       .returning(),
   );
   if (row === undefined) {
-    // Two have the code: whoever was first may be the wrong one (RFC 6749 section 4.1.2). Waits for a first use under way.
+    // The code was used twice. The first caller may be the attacker (RFC 6749 section 4.1.2). Waits for a first use in progress.
     const [used] = await app.store.write((tx) => tx.delete(table).where(eq(table.digest, digest)).returning());
     if (used !== undefined) await endStolen(app, used.grant_id);
     return BAD_CODE;
@@ -165,9 +168,9 @@ async function byCode(
   const { oauth_refresh } = app.store.tables;
   const expires_at = await refreshEnd(app, grant);
   const stored = await app.store.write(async (tx) => {
-    const person = await heldPerson(app, tx, row.person_id);
+    const person = await lockPerson(app, tx, row.person_id);
     if (person === null) return null;
-    // A second use deletes the code, and waits here for what it has to end.
+    // A second use deletes the code, and then waits here for the grant that it has to end.
     const held = await tx.update(table).set({ spent: true }).where(eq(table.digest, digest)).returning({ digest: table.digest });
     if (held.length === 0) return null;
     const full = await addGrant(app, tx, grant);
@@ -206,12 +209,12 @@ async function byRefresh(
   const { grant } = found;
   if ((await grantEnd(app, grant)) <= now.getTime()) return OLD_GRANT;
   if (Date.parse(found.refresh.expires_at) <= now.getTime()) return BAD_REFRESH;
-  // Clients sign in again after invalid_grant; after invalid_target they try the same for ever.
+  // Clients sign in again after invalid_grant, but repeat the same request forever after invalid_target.
   if (!(await isSameResource(app, form.get('resource'), grant.resource))) return OTHER_RESOURCE;
   const scopes = form.has('scope') ? toScopes(form.get('scope')) : null;
   const fresh = { refresh_token: randomToken('svc_or_'), expires_at: await refreshEnd(app, grant) };
   const renewed = await app.store.write(async (tx) => {
-    const person = await heldPerson(app, tx, grant.person_id);
+    const person = await lockPerson(app, tx, grant.person_id);
     if (person === null) return 'nobody';
     const refresh_token = await rotate(app, tx, digest, grant.id, fresh);
     if (refresh_token === null) return 'stolen';
@@ -223,9 +226,9 @@ async function byRefresh(
   return issue(app, grant, renewed, scopes);
 }
 
-const placeOf = (digest: string): string => `oauth_refresh/${digest}/successor`;
+const pathOf = (digest: string): string => `oauth_refresh/${digest}/successor`;
 
-/** The token that comes after this one, also for who asks once more within the grace; null: this is a reuse. */
+/** The successor of a refresh token, also for a repeated request within the grace period. Null: the token was reused. */
 async function rotate(
   app: Platform,
   tx: Db,
@@ -240,7 +243,7 @@ async function rotate(
     .update(table)
     .set({
       rotated_at: now.toISOString(),
-      successor: app.keyring.seal(refresh_token, placeOf(digest)),
+      successor: app.keyring.seal(refresh_token, pathOf(digest)),
       successor_digest,
     })
     .where(and(eq(table.digest, digest), isNull(table.rotated_at)))
@@ -252,12 +255,14 @@ async function rotate(
   const [old] = await tx.select().from(table).where(eq(table.digest, digest));
   if (old?.rotated_at == null || old.successor === null || old.successor_digest === null) return null;
   if (Date.parse(old.rotated_at) + GRACE_MS <= now.getTime()) return null;
-  // Only the one before: once its successor was used, this one is two behind.
+  // Only if the successor is unused. Otherwise the client already received it.
   const [next] = await tx.select().from(table).where(eq(table.digest, old.successor_digest));
-  return next !== undefined && next.rotated_at === null ? app.keyring.open(old.successor, placeOf(digest)) : null;
+  return next !== undefined && next.rotated_at === null ? app.keyring.open(old.successor, pathOf(digest)) : null;
 }
 
-/** No refresh renews a grant beyond this (RFC 9700 section 4.14.2); a lowered setting also ends those that exist. */
+/**
+ * The latest end of a grant, regardless of refreshes (RFC 9700 section 4.14.2). Lowering the setting also ends existing grants.
+ */
 async function grantEnd(app: Platform, { created_at }: GrantRow): Promise<number> {
   const { oauth_grant_days } = (await readSettings(app)).settings;
   return Date.parse(created_at) + oauth_grant_days * DAY_MS;
@@ -269,26 +274,26 @@ async function refreshEnd(app: Platform, grant: GrantRow): Promise<string> {
   return new Date(Math.min(unused, await grantEnd(app, grant))).toISOString();
 }
 
-/** A token is for the resource of its grant; clients that leave it out mean the same one (RFC 8707 section 2.2). */
-const isSameResource = async (app: Platform, asked: string | null, granted: string): Promise<boolean> =>
-  asked === null || (await resourceOf(app, asked))?.url === granted;
+/** A token is valid for the resource of its grant. A request without a resource means the same one (RFC 8707 section 2.2). */
+const isSameResource = async (app: Platform, requested: string | null, granted: string): Promise<boolean> =>
+  requested === null || (await resourceOf(app, requested))?.url === granted;
 
-/** When the person and the grant were as they are here: whatever ends later ends this token. */
+/** The person and the grant as of the issue time. If they end later, the token ends too. */
 interface Issue extends Issued {
   readonly person: Person;
   readonly refresh_token: string;
 }
 
-/** @param wanted scopes of this token alone; they may only be fewer (RFC 6749 section 6). */
+/** @param requested scopes of only this token, a subset of the grant's (RFC 6749 section 6). */
 async function issue(
   app: Platform & WithHosts & WithSnapshots,
   grant: GrantRow,
   { person, refresh_token, issued_at, seq }: Issue,
-  wanted: readonly string[] | null,
+  requested: readonly string[] | null,
 ): Promise<TokenAnswer> {
   const { oauth_access_minutes } = (await readSettings(app)).settings;
-  const fewer = wanted === null ? [] : await narrowed(app, grant, person, wanted);
-  // Names that nobody granted are ignored, as they are at sign-in.
+  const fewer = requested === null ? [] : await narrowed(app, grant, person, requested);
+  // Names outside the grant are ignored, as at sign-in.
   const scope = (fewer.length > 0 ? fewer : grant.scopes).join(' ');
   const seconds = oauth_access_minutes * MINUTE_S;
   const is_agent = (await resourceOf(app, grant.resource))?.kind === 'agent';
@@ -299,34 +304,36 @@ async function issue(
     scope,
     grant: grant.id,
     seq,
-    // The agent endpoint reads the person at each call, and no groups. The request log gets names from the server.
+    // The agent endpoint reads the person at each call and needs no groups. The request log gets names from the server.
     ...(is_agent || !(await isRead(app, 'name')) ? {} : { name: person.name ?? person.username }),
     ...(person.email === null || is_agent || !(await isRead(app, 'email')) ? {} : { email: person.email }),
   };
   const sign = (groups: readonly string[]) => signAccessToken(app, { ...claims, groups }, seconds, issued_at);
   const access_token = await withinLongest(app, is_agent ? [] : person.groups, sign);
   const body = { access_token, token_type: 'Bearer', expires_in: seconds, refresh_token };
-  // Who asked for a part, and gets everything, is told (RFC 6749 section 5.1).
-  const said = scope === '' && wanted !== null ? EVERYTHING : scope;
-  return { status: 200, body: said === '' ? body : { ...body, scope: said } };
+  // A client that requested some scopes and gets everything must be informed (RFC 6749 section 5.1).
+  const shown_scope = scope === '' && requested !== null ? EVERYTHING : scope;
+  return { status: 200, body: shown_scope === '' ? body : { ...body, scope: shown_scope } };
 }
 
-/** What a client asks for of its grant. A grant of everything names nothing: any toolset of the person is a part of it. */
+/**
+ * The requested scopes that the grant includes. A grant of everything lists no names and includes every toolset of the person.
+ */
 async function narrowed(
   app: Platform & WithSnapshots,
   grant: GrantRow,
   person: Person,
-  wanted: readonly string[],
+  requested: readonly string[],
 ): Promise<string[]> {
-  if (grant.scopes.length > 0) return grant.scopes.filter((name) => wanted.includes(name));
+  if (grant.scopes.length > 0) return grant.scopes.filter((name) => requested.includes(name));
   const resource = await resourceOf(app, grant.resource);
-  const named = resource === null ? [] : namedScopes(wanted, resource);
+  const named = resource === null ? [] : namedScopes(requested, resource);
   if (resource === null || named.length === 0) return [];
   const offered = await scopesFor(app, resource, person);
   return offered.flatMap(({ name, optional }) => (optional && named.includes(name) ? [name] : []));
 }
 
-/** A token that is not too long for a header; what is left out of its groups decides nothing, if there is such a choice. */
+/** Signs a token that fits into a header. If there are too many groups, those without an effect are dropped first. */
 async function withinLongest(
   app: Platform,
   groups: readonly string[],
@@ -334,14 +341,14 @@ async function withinLongest(
 ): Promise<string> {
   let token = await sign(groups);
   if (token.length <= LONGEST_ACCESS_TOKEN) return token;
-  let kept = await namedFirst(app, groups);
-  while (token.length > LONGEST_ACCESS_TOKEN && kept.length > 0) {
-    kept = kept.slice(0, Math.floor(kept.length * 0.9));
-    token = await sign(kept);
+  let remaining = await namedFirst(app, groups);
+  while (token.length > LONGEST_ACCESS_TOKEN && remaining.length > 0) {
+    remaining = remaining.slice(0, Math.floor(remaining.length * 0.9));
+    token = await sign(remaining);
   }
   app.log.warning('groups were left out of an access token, which would be too long', {
     groups: groups.length,
-    kept: kept.length,
+    kept: remaining.length,
   });
   return token;
 }

@@ -2,7 +2,7 @@ import { AppError } from '#core/errors.ts';
 import { boundedText } from '#core/engines/shared/bounded-text.ts';
 import type { DialPolicy } from '#core/engines/shared/source.ts';
 
-/** No more of an answer of a provider is read. */
+/** Maximum length of a response that is read. */
 const MOST_CHARACTERS = 256 * 1024;
 /** Statuses whose answer has no body (RFC 9110). */
 const BODILESS = new Set([204, 205, 304]);
@@ -13,11 +13,14 @@ export interface Question {
   readonly body?: BodyInit | null | undefined;
 }
 
-/** Asks a provider under the address rule; follows no redirect. Rejects with `provider_failed`, or with a refusal of the rule. */
+/**
+ * Sends a request to a provider if the address policy allows it, without following redirects. Rejects with `provider_failed`, or
+ * with the error of the policy.
+ */
 export type Ask = (url: string, question: Question) => Promise<Response>;
 
-/** @param within_ms until an answer was read to its end. */
-export function createAsk(policy: DialPolicy, within_ms: number): Ask {
+/** @param within_ms timeout, including the time to read the response. */
+export function createProviderFetch(policy: DialPolicy, within_ms: number): Ask {
   return async (url, { method, headers, body = null }) => {
     const { guardedFetch } = await import('#core/engines/shared/dial.ts');
     try {
@@ -33,7 +36,7 @@ export function createAsk(policy: DialPolicy, within_ms: number): Ask {
   };
 }
 
-/** A client secret and a code travel to the provider, so plain http is for a network of one's own alone (OpenID Connect Core, 16.17). */
+/** A client secret and a code are sent to the provider, so http is only for private networks (OpenID Connect Core, 16.17). */
 export async function refusePlainHttp(url: string, policy: DialPolicy): Promise<void> {
   const { protocol, hostname, port } = new URL(url);
   if (protocol === 'https:') return;

@@ -27,10 +27,12 @@ const passed = (message: string): CheckResult => ({ status: 'passed', message })
 const warning = (message: string): CheckResult => ({ status: 'warning', message });
 const failed = (message: string): CheckResult => ({ status: 'failed', message });
 
-/** Algorithms of ID tokens that are accepted: asymmetric ones alone. */
+/** Accepted signature algorithms of ID tokens: only asymmetric ones. */
 const ACCEPTED = /^(?:RS|PS|ES)(?:256|384|512)$|^EdDSA$|^Ed25519$/;
 
-/** Looks at everything that a sign-in will need, without a person. What follows a failure is skipped, unless it does not depend on it. */
+/**
+ * Tests everything that a sign-in needs, without a person. After a failure, only the checks that do not depend on it still run.
+ */
 export async function checkConnection(
   app: Platform & WithProviders,
   provider: ProviderRow,
@@ -77,7 +79,7 @@ async function checkMetadata(app: Platform & WithProviders, provider: ProviderRo
   await checkPromises(app, provider, metadata, attempt);
 }
 
-/** The document as it is; that the issuer fits is a check of its own. */
+/** Reads the document without checking its issuer, which is a separate check. */
 async function readDocument(answer: Response): Promise<Metadata> {
   if (answer.status !== 200) {
     const detail = `The provider answered ${answer.status} at /.well-known/openid-configuration. Check the issuer.`;
@@ -150,7 +152,7 @@ async function checkKeys(app: Platform & WithProviders, { issuer }: ProviderRow,
   return passed(signing.length === 1 ? 'One signing key was read.' : `${signing.length} signing keys were read.`);
 }
 
-/** A code that nobody issued: a provider that knows the client refuses the code, another one the client (RFC 6749, section 5.2). */
+/** Sends an invalid code. A provider that knows the client refuses the code, others refuse the client (RFC 6749, section 5.2). */
 async function checkClient(app: Platform & WithProviders, provider: ProviderRow, metadata: Metadata): Promise<CheckResult> {
   const client = clientOf(app, provider);
   const code = new URLSearchParams({ code: 'connection-test', state: 'connection-test', iss: metadata.issuer });

@@ -3,31 +3,31 @@ import { claimAt } from '#core/edge/token-checks.ts';
 import { AppError } from '#core/errors.ts';
 import type { ProviderRow } from './stored.ts';
 
-/** What a provider says of a person; every value may be anything. */
+/** Claims of a provider about a person. The types of the values are not checked yet. */
 export type Claims = Readonly<Record<string, unknown>> & { readonly sub: string };
 
-/** What of a provider's claims is stored of a person. */
+/** The claims that are stored for a person. */
 export interface Profile {
   readonly subject: string;
   readonly username: string;
   readonly display_name: string | null;
-  /** Null unless it is said to be verified, or nothing is said of that. */
+  /** Null when the provider marks it as unverified. */
   readonly email: string | null;
-  /** As many as there are; null: not known this time, so that the groups of before stay. */
+  /** All groups. Null when the provider did not send them, so the stored groups stay. */
   readonly groups: readonly string[] | null;
-  /** Null: nobody without a mapped group comes in; undefined: not known this time. */
+  /** Null when a mapped group is required and the person is in none. Undefined when the provider did not send groups. */
   readonly role: ProvidedRole | null | undefined;
 }
 
-/** Of a group that a role is given to. */
+/** Maximum length of a group name to which a role is mapped. */
 const LONGEST_NAMED = 255;
 const LONGEST_NAME = 200;
 const LONGEST_USERNAME = 255;
 const RISING: readonly ProvidedRole[] = ['caller', 'viewer', 'editor', 'admin'];
-/** Anyone can have an account of these with an address of any domain; only `hd` says who belongs to an organisation. */
+/** Anyone can create a Google account with an address of any domain. Only `hd` identifies members of an organisation. */
 const GOOGLE = 'https://accounts.google.com';
 
-/** Reads the claims of a checked ID token. Throws `forbidden` for whom the provider's settings do not let in. */
+/** Reads the claims of a verified ID token. Throws `forbidden` for a person whom the settings of the provider do not admit. */
 export function toProfile(provider: ProviderRow, claims: Claims): Profile {
   refuseForeignDomain(provider, claims);
   const email = textOf(claims['email'], LONGEST_USERNAME);
@@ -48,7 +48,7 @@ const notAdmitted = (detail: string) => new AppError('forbidden', detail, { reas
 function refuseForeignDomain({ allowed_domains, issuer }: ProviderRow, claims: Claims): void {
   if (allowed_domains.length === 0) return;
   const email = textOf(claims['email'], LONGEST_USERNAME);
-  // Only the text or the flag "true": some providers write it as a text.
+  // Only `true` or the text "true": some providers send a text.
   const verified = claims['email_verified'] === true || claims['email_verified'] === 'true';
   if (email === null || !verified) {
     throw notAdmitted('The identity provider did not confirm an email address of yours, which is required here.');
@@ -59,13 +59,13 @@ function refuseForeignDomain({ allowed_domains, issuer }: ProviderRow, claims: C
   if (!fits || !hosted) throw notAdmitted('Your email address is not of a domain that may sign in here.');
 }
 
-/** The highest role of a person's groups, else the default one. */
-export function roleOf({ role_by_group, default_role }: ProviderRow, groups: readonly string[]): ProvidedRole | null {
+/** The highest role of a person's groups, or the default role. */
+function roleOf({ role_by_group, default_role }: ProviderRow, groups: readonly string[]): ProvidedRole | null {
   const held = groups.flatMap((group) => (Object.hasOwn(role_by_group, group) ? [role_by_group[group]] : []));
   return RISING.findLast((role) => held.includes(role)) ?? default_role;
 }
 
-/** Null when there are more groups than the provider puts into a token: that is no statement about any of them. */
+/** Null when the person has more groups than the provider puts into a token, so that none of them is known. */
 function groupsOf({ groups_claim }: ProviderRow, claims: Claims): readonly string[] | null {
   if (groups_claim === null) return [];
   if (isOverage(claims, groups_claim)) return null;
@@ -74,17 +74,20 @@ function groupsOf({ groups_claim }: ProviderRow, claims: Claims): readonly strin
   return [...new Set(named.flatMap((name) => textOf(name, LONGEST_NAMED) ?? []))];
 }
 
-/** Entra names a claim elsewhere when it has too many groups for the token (OpenID Connect Core 1.0, section 5.6.2), or says `hasgroups`. */
+/**
+ * With too many groups for the token, Entra refers to another source of the claim (OpenID Connect Core 1.0, section 5.6.2), or
+ * sends `hasgroups`.
+ */
 export function isOverage(claims: Claims, groups_claim: string): boolean {
   const names = claims['_claim_names'];
   const elsewhere = typeof names === 'object' && names !== null && Object.hasOwn(names, groups_claim);
   return claimAt(claims, groups_claim) === undefined && (elsewhere || claims['hasgroups'] === true);
 }
 
-/** One line of visible text, cut by nobody: what is longer or stranger is not taken. */
+/** One line of visible text. Longer or malformed text is ignored, not cut. */
 function textOf(value: unknown, longest: number): string | null {
   if (typeof value !== 'string') return null;
   const text = value.normalize('NFC').trim();
-  // Control and format characters, such as those that turn the direction of text.
+  // Control and format characters, such as those that change the text direction.
   return text === '' || text.length > longest || /[\p{Cc}\p{Cf}\p{Cs}]/u.test(text) ? null : text;
 }

@@ -5,19 +5,19 @@ import type { IdentityProviderDraft } from '#core/contract/identity/identity-pro
 import { AppError, type FieldError, refuseFields } from '#core/errors.ts';
 import { isSealed } from '#core/lib/sealed-values.ts';
 import { refusePlainHttp } from './ask.ts';
-import { type ProviderRow, type ProviderValues, secretPlace } from './stored.ts';
+import { type ProviderRow, type ProviderValues, secretPath } from './stored.ts';
 
-/** What was sent of a draft; what was not sent is as it is stored. */
+/** The fields of a draft that were sent. Fields that were not sent keep their stored values. */
 export type SentDraft = Omit<IdentityProviderDraft, 'client_secret'> & { readonly client_secret?: string | null | undefined };
 
-/** Issuers where anyone can get an account: who creates people there lets in the world. */
+/** Issuers where anyone can get an account. If such a provider may create people, everyone could sign in. */
 const OPEN_TO_ALL = [
   /^https:\/\/accounts\.google\.com\/?$/,
   // Personal Microsoft accounts.
   /^https:\/\/login\.microsoftonline\.com\/(?:9188040d-6c67-4c5b-b112-36a304b66dad|common|consumers)(?:\/|$)/,
 ];
 
-/** Every check of a write, and the values to be stored. @param stored what the id holds now. */
+/** Runs every check of a write. @returns the values to store. @param stored the present row. */
 export async function prepareProvider(
   app: Platform,
   id: string,
@@ -34,7 +34,7 @@ export async function prepareProvider(
   return values;
 }
 
-/** A kept secret is never sent to another issuer than the one that it was entered for. */
+/** A stored secret is only sent to the issuer that it was entered for. */
 function sealSecret(
   { keyring }: Platform,
   id: string,
@@ -42,15 +42,15 @@ function sealSecret(
   issuer: string,
   stored: ProviderRow | null,
 ): ProviderRow['client_secret'] {
-  const kept = given === undefined || given === MASK || given === REDACTED;
-  if (!kept) return given === null ? null : { $sealed: keyring.seal(given, secretPlace(id)) };
+  const stored_secret = given === undefined || given === MASK || given === REDACTED;
+  if (!stored_secret) return given === null ? null : { $sealed: keyring.seal(given, secretPath(id)) };
   const secret = stored?.client_secret ?? null;
   if (!isSealed(secret) || stored?.issuer === issuer) return secret;
   const message = 'client_secret must be sent again, because issuer changes where it is sent.';
   throw new AppError('secret_required', message, { errors: [{ field: 'client_secret', message }] });
 }
 
-/** What a schema cannot say: every fault at once, a blocked address by itself. */
+/** Checks that a schema cannot express. Reports all faults at once, except a blocked address, which has a separate error. */
 export async function checkProvider(app: Platform, values: ProviderValues, stored: ProviderRow | null): Promise<void> {
   const errors = faultsOf(values);
   refuseFields(errors);
@@ -73,7 +73,7 @@ function faultsOf(values: ProviderValues): FieldError[] {
   return errors;
 }
 
-/** A name that does not resolve now is no refusal: every request checks again. */
+/** A name that does not resolve now is accepted, because every request checks again. */
 async function checkIssuer(app: Platform, issuer: string): Promise<void> {
   const { protocol, hostname, port } = new URL(issuer);
   const { resolveTarget } = await import('#core/engines/shared/dial.ts');

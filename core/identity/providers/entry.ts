@@ -18,8 +18,8 @@ const refused = (reason: 'not_admitted' | 'disabled' | 'taken' | 'second_factor'
   new AppError('forbidden', detail, { reason });
 
 /**
- * Lets in whom a provider has vouched for; makes a person of who is new where the provider may. People are found by issuer and
- * subject alone: an e-mail address can be given to somebody else. @returns the token of a session.
+ * Signs in a person whom a provider authenticated. Creates the person if the settings of the provider allow it. People are found
+ * only by issuer and subject, because an e-mail address can be given to another person. @returns the token of a session.
  */
 export function enter(context: Context<WithSources & WithHosts>, provider: ProviderRow, profile: Profile): Promise<string> {
   const { app } = context;
@@ -32,13 +32,13 @@ export function enter(context: Context<WithSources & WithHosts>, provider: Provi
     const person =
       known === null ? await create(context, tx, provider, profile) : await follow(context, tx, provider, profile, known);
     const rights_changed = known !== null && canonical([known.role, known.groups]) !== canonical([person.role, person.groups]);
-    // Access tokens say the groups of before.
+    // Access tokens still contain the previous groups.
     if (rights_changed) await endAccess(person.id);
     return openSession(context, tx, person.id);
   });
 }
 
-/** Adds a way of signing in to an account, and changes nothing else of it. */
+/** Links an account at a provider to a person, and changes nothing else of the person. */
 export async function link(
   context: Context<WithSources & WithHosts>,
   provider: ProviderRow,
@@ -63,7 +63,8 @@ export async function link(
 }
 
 /**
- * Accepts an invitation with the account at a provider. Who has no password follows the provider from now on.
+ * Accepts an invitation with an account at a provider. If the person has no password, their groups and role follow the provider
+ * from now on.
  * @returns the token of a session.
  */
 export function accept(
@@ -75,9 +76,9 @@ export function accept(
   const { app } = context;
   const { people } = app.store.tables;
   return writePeople(app, async (tx) => {
-    // Of two who come with the same link, the second finds none.
+    // When two requests use the same link, the second finds no invitation.
     const invited = await invitedBy(context, tx, invite_digest);
-    // A provider asks for no code of ours, and an invitation is to turn no second factor off.
+    // A provider does not check our second factor, and accepting an invitation must not turn it off.
     if (invited.totp_enabled) {
       throw refused('second_factor', 'This account has a second factor. Accept the invitation with a password and a code.');
     }
@@ -115,7 +116,7 @@ async function personOf(app: Platform, tx: Db, { issuer }: ProviderRow, { subjec
     .innerJoin(people, eq(people.id, identities.person_id))
     .where(same);
   if (found === undefined) {
-    // Of somebody who was removed.
+    // The identity of a person who was deleted.
     await tx.delete(identities).where(same);
     return null;
   }
@@ -138,7 +139,7 @@ async function remember(
 
 async function create(context: Context, tx: Db, provider: ProviderRow, profile: Profile): Promise<PersonRow> {
   const { app } = context;
-  // Too many groups for a token say nothing about any of them.
+  // If the person has too many groups for a token, none of them is known.
   const role = profile.role ?? provider.default_role;
   if (!provider.create_people || role === null) {
     throw refused('not_admitted', 'You have no account here. Ask an administrator to create one.');
@@ -159,7 +160,7 @@ async function create(context: Context, tx: Db, provider: ProviderRow, profile: 
   return person;
 }
 
-/** Groups and role follow the provider for people that it made; an owner stays one, and people with a password are administered here. */
+/** Updates groups and role of people that the provider created. Owners stay owners, and people with a password keep theirs. */
 async function follow(context: Context, tx: Db, provider: ProviderRow, profile: Profile, person: PersonRow): Promise<PersonRow> {
   if (person.sign_in !== 'oidc') return person;
   const { app } = context;

@@ -7,28 +7,28 @@ import { asFault, type Step } from './faults.ts';
 import { claimAt } from '#core/edge/token-checks.ts';
 import { type Claims, isOverage } from './claims.ts';
 import { type Metadata, requestOptions } from './metadata.ts';
-import { type ProviderRow, secretPlace } from './stored.ts';
+import { type ProviderRow, secretPath } from './stored.ts';
 
-/** Tolerated between the clocks of provider and server, in seconds. */
+/** Maximum difference between the clocks of provider and server, in seconds. */
 const TOLERANCE_S = 60;
 /** OpenID Connect Core 1.0, section 2. */
 const LONGEST_SUBJECT = 255;
 
-/** Of a provider that was imported: asking it without the secret would only say that something is wrong. */
+/** For an imported provider. A request without the secret would only get an unspecific error. */
 export const secretMissing = ({ name }: ProviderRow): AppError =>
   new AppError(
     'provider_failed',
     `The identity provider ${name} has no client secret yet, because it was imported without one. An administrator can enter it.`,
   );
 
-/** How this installation shows itself to the token endpoint. */
+/** How Sluice authenticates at the token endpoint. */
 export function clientAuth({ keyring }: Pick<Platform, 'keyring'>, provider: ProviderRow, metadata: Metadata): oauth.ClientAuth {
   if (provider.client_secret === null) return oauth.None();
   if (provider.client_secret === 'missing') throw secretMissing(provider);
-  const secret = keyring.open(provider.client_secret.$sealed, secretPlace(provider.id));
-  // Basic is the default of RFC 8414 where nothing is listed.
+  const secret = keyring.open(provider.client_secret.$sealed, secretPath(provider.id));
+  // RFC 8414: Basic is the default when nothing is listed.
   const methods = metadata.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
-  // In a form there is one way to write a secret; of Basic some providers have their own idea.
+  // A secret in the form is unambiguous, whereas some providers encode it for Basic in nonstandard ways.
   return methods.includes('client_secret_post') ? oauth.ClientSecretPost(secret) : oauth.ClientSecretBasic(secret);
 }
 
@@ -41,7 +41,7 @@ export function clientOf({ clock }: Pick<Platform, 'clock'>, provider: ProviderR
 }
 
 export interface Returned {
-  /** The query that the browser came back with. */
+  /** The query of the redirect from the provider. */
   readonly params: URLSearchParams;
   readonly state: string;
   readonly nonce: string;
@@ -50,12 +50,12 @@ export interface Returned {
 }
 
 /**
- * Exchanges the code that a browser came back with for what the provider says of the person. Checked: state, `iss` (RFC 9207), the
- * ID token's signature by a key of this issuer, iss, aud, azp, exp, iat and nonce (OpenID Connect Core 1.0, section 3.1.3.7), and
- * that userinfo is about the same subject.
+ * Exchanges the code of the redirect for the claims of the person. Verifies state, `iss` (RFC 9207), the ID token's signature by
+ * a key of this issuer, its iss, aud, azp, exp, iat and nonce (OpenID Connect Core 1.0, section 3.1.3.7), and that userinfo has
+ * the same subject.
  */
 export async function exchange(app: Platform & WithProviders, provider: ProviderRow, returned: Returned): Promise<Claims> {
-  // A copy: the library keeps keys by the object, and keys are to be those of now.
+  // A copy, because the library caches keys by this object, and the current keys are needed.
   const metadata = { ...(await app.providers.metadata(provider.issuer)) };
   const client = clientOf(app, provider);
   const options = requestOptions(app.providers.ask, provider.issuer);
@@ -71,8 +71,8 @@ export async function exchange(app: Platform & WithProviders, provider: Provider
   const auth = clientAuth(app, provider, metadata);
   const { response, tokens } = await during('token', async () => {
     const response = await oauth.authorizationCodeGrantRequest(metadata, client, auth, answer, redirect_uri, verifier, options);
-    const wanted = { expectedNonce: nonce, requireIdToken: true };
-    return { response, tokens: await oauth.processAuthorizationCodeResponse(metadata, client, response, wanted) };
+    const expected = { expectedNonce: nonce, requireIdToken: true };
+    return { response, tokens: await oauth.processAuthorizationCodeResponse(metadata, client, response, expected) };
   });
   await during('keys', () => oauth.validateApplicationLevelSignature(metadata, response, options));
   const claims = oauth.getValidatedIdTokenClaims(tokens);
@@ -80,14 +80,14 @@ export async function exchange(app: Platform & WithProviders, provider: Provider
     throw new AppError('provider_failed', 'The ID token does not name the person who signs in.');
   }
   if (metadata.userinfo_endpoint === undefined || !lacks(provider, claims)) return claims;
-  const told = await during('userinfo', async () => {
+  const report = await during('userinfo', async () => {
     const answered = await oauth.userInfoRequest(metadata, client, tokens.access_token, options);
     return oauth.processUserInfoResponse(metadata, client, claims.sub, answered);
   });
-  return { ...told, ...claims };
+  return { ...report, ...claims };
 }
 
-/** Many providers put e-mail and groups only into userinfo. An overage of groups is not asked for again. */
+/** Many providers send e-mail and groups only in userinfo. Groups beyond the provider's limit are not requested again. */
 const lacks = ({ groups_claim }: ProviderRow, claims: Claims): boolean =>
   claims['email'] === undefined ||
   (groups_claim !== null && claimAt(claims, groups_claim) === undefined && !isOverage(claims, groups_claim));

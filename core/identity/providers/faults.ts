@@ -1,7 +1,7 @@
 import * as oauth from 'oauth4webapi';
 import { AppError } from '#core/errors.ts';
 
-/** What was done when it failed, as the subject of a sentence. */
+/** The step that failed, as the subject of a sentence. */
 export type Step = 'discovery' | 'answer' | 'token' | 'keys' | 'userinfo';
 
 const SUBJECT: Readonly<Record<Step, string>> = {
@@ -12,7 +12,7 @@ const SUBJECT: Readonly<Record<Step, string>> = {
   userinfo: 'The answer of the userinfo endpoint',
 };
 
-/** What the library says is for developers, and may quote what it read: it is translated here, by its code. */
+/** Messages by the library's error code. The library's messages are for developers, and may quote what it read. */
 const SENTENCES: Readonly<Record<string, string>> = {
   [oauth.RESPONSE_IS_NOT_JSON]: 'is not JSON.',
   [oauth.PARSE_ERROR]: 'cannot be read.',
@@ -29,13 +29,13 @@ const SENTENCES: Readonly<Record<string, string>> = {
   [oauth.HTTP_REQUEST_FORBIDDEN]: 'would have to be read over plain http.',
 };
 
-/** Error codes of RFC 6749 and its like; anything longer or stranger is not repeated. */
+/** Error codes as in RFC 6749. Longer or different ones are not quoted. */
 const CODE = /^[a-z_]{1,64}$/;
 
-/** A refusal of ours as it is; whatever the library throws as `provider_failed`. */
+/** Returns an `AppError` unchanged, and errors of the library as `provider_failed`. */
 export function asFault(step: Step, cause: unknown): AppError {
   if (cause instanceof AppError) return cause;
-  // The library wraps what its fetch rejects with.
+  // The library wraps errors of its fetch.
   if (cause instanceof Error && cause.cause instanceof AppError) return cause.cause;
   if (cause instanceof oauth.AuthorizationResponseError) {
     return new AppError('forbidden', 'The sign-in was cancelled, or refused by the identity provider.', {

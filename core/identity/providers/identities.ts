@@ -12,7 +12,7 @@ import { writePeople } from '../people-rules.ts';
 
 const MISSING = () => new AppError('not_found', 'You have no linked account with this id.');
 
-/** A person's own accounts at identity providers. */
+/** The accounts of the caller at identity providers. */
 export const identityHandlers: Pick<Handlers<WithSources & WithHosts>, 'auth.identities' | 'auth.unlink_identity'> = {
   'auth.identities': async (context) => {
     const { app } = context;
@@ -53,8 +53,9 @@ export const identityHandlers: Pick<Handlers<WithSources & WithHosts>, 'auth.ide
 };
 
 /**
- * Of somebody who becomes an owner: accounts that were linked through the invitation of a person who is none and may have used it
- * themselves go, and with them what clients were granted. The only way to sign in stays. @returns whether one went.
+ * For a person who becomes an owner: unlinks accounts that were linked through the invitation of a person who is not an owner and
+ * may have used it themselves, and ends the grants of clients. The only way to sign in stays.
+ * @returns whether an account was unlinked.
  */
 export async function unlinkInvited(context: Context, tx: Db, person: PersonRow): Promise<boolean> {
   const { app } = context;
@@ -79,7 +80,7 @@ export async function unlinkInvited(context: Context, tx: Db, person: PersonRow)
 const identitiesOf = ({ store: { tables } }: Platform, tx: Db, person_id: string) =>
   tx.select().from(tables.identities).where(eq(tables.identities.person_id, person_id)).orderBy(asc(tables.identities.id));
 
-/** Of several providers with one issuer, an enabled one. */
+/** When several providers have the same issuer, an enabled one. */
 async function providersByIssuer({ store: { tables } }: Platform, tx: Db) {
   const { identity_providers: table } = tables;
   const rows = await tx.select({ issuer: table.issuer, name: table.name, enabled: table.enabled }).from(table);

@@ -6,11 +6,11 @@ import { invitedBy } from '../invitations.ts';
 import { digestOf } from '#core/lib/random-token.ts';
 import { usableProvider } from './stored.ts';
 
-/** From the page of the invitation to the start of the sign-in is one redirect. */
+/** The time for one redirect, from the invitation page to the start of the sign-in. */
 const TICKET_MS = 60_000;
 const TICKET = 'invitation_ticket';
 
-/** Accepting an invitation with an account at a provider. The link's token stays out of every address. */
+/** Accepts an invitation with an account at a provider. The link's token does not appear in any address. */
 export const invitedHandlers: Pick<Handlers, 'auth.accept_invite_through'> = {
   'auth.accept_invite_through': async (context, { token, provider_id }) => {
     const { app } = context;
@@ -23,18 +23,18 @@ export const invitedHandlers: Pick<Handlers, 'auth.accept_invite_through'> = {
   },
 };
 
-/** The digest of the invitation that a sign-in begins for. */
+/** The digest of the invitation that a sign-in accepts. */
 export function openTicket({ keyring, clock }: Platform, ticket: string): string {
   const [expires_at = '', digest] = (openOrNull(keyring, ticket, TICKET) ?? '').split(' ');
   if (digest !== undefined && Number(expires_at) > clock().getTime()) return digest;
   throw new AppError('forbidden', 'This sign-in has expired. Open the link of the invitation again.', { reason: 'expired' });
 }
 
-const placeOf = (sign_in_id: string): string => `invitation/${sign_in_id}`;
+const pathOf = (sign_in_id: string): string => `invitation/${sign_in_id}`;
 
-/** What the browser keeps of an invitation while it is at the provider; it counts for this sign-in alone. */
+/** The value of the browser's cookie while the person is at the provider. It is valid only for this sign-in. */
 export const keepInvitation = ({ keyring }: Platform, digest: string, sign_in_id: string): string =>
-  keyring.seal(digest, placeOf(sign_in_id));
+  keyring.seal(digest, pathOf(sign_in_id));
 
-export const keptInvitation = ({ keyring }: Platform, kept: string | undefined, sign_in_id: string): string | null =>
-  kept === undefined ? null : openOrNull(keyring, kept, placeOf(sign_in_id));
+export const pendingInvitation = ({ keyring }: Platform, pending: string | undefined, sign_in_id: string): string | null =>
+  pending === undefined ? null : openOrNull(keyring, pending, pathOf(sign_in_id));

@@ -1,28 +1,28 @@
 import * as oauth from 'oauth4webapi';
 import { AppError } from '#core/errors.ts';
-import { createExpiringMap } from '#core/lib/expiring-map.ts';
+import { createExpiringMap } from '#core/lib/recent-map.ts';
 import type { DialPolicy } from '#core/engines/shared/source.ts';
-import { type Ask, createAsk } from './ask.ts';
+import { type Ask, createProviderFetch } from './ask.ts';
 import { asFault } from './faults.ts';
 
 export type Metadata = oauth.AuthorizationServer;
 
-/** What is asked of identity providers. */
+/** Requests to identity providers. */
 export interface ProviderLink {
   readonly ask: Ask;
-  /** The provider's metadata, ten minutes old at most. Rejects with `provider_failed`. */
+  /** The provider's metadata, at most ten minutes old. Rejects with `provider_failed`. */
   metadata(issuer: string): Promise<Metadata>;
-  /** The next one to ask reads it anew. */
+  /** Removes the cached document, so that the next request reads it again. */
   forget(issuer: string): void;
 }
 
 const FRESH_MS = 600_000;
-/** A provider that failed is asked again after so long. */
+/** How long a failure is cached. */
 const FAILED_MS = 5_000;
 const REMEMBERED = 100;
 
 export function createProviderLink(policy: DialPolicy, within_ms: number, ticks = () => performance.now()): ProviderLink {
-  const ask = createAsk(policy, within_ms);
+  const ask = createProviderFetch(policy, within_ms);
   const known = createExpiringMap<Promise<Metadata>>(ticks, REMEMBERED);
   return {
     ask,
@@ -38,16 +38,16 @@ export function createProviderLink(policy: DialPolicy, within_ms: number, ticks 
   };
 }
 
-/** What every request to this provider is made with. */
+/** The options of every request to this provider. */
 export const requestOptions = (ask: Ask, issuer: string) => ({
-  // A provider of a private network may speak plain http; `ask` decides where.
+  // A provider in a private network may use http. `ask` checks the address.
   [oauth.allowInsecureRequests]: issuer.startsWith('http:'),
   [oauth.customFetch]: (url: string, { method, headers, body }: oauth.CustomFetchOptions<string, BodyInit | null | undefined>) =>
     ask(url, { method, headers, body }),
 });
 
 /** Reads and checks the discovery document (OpenID Connect Discovery 1.0, section 4). */
-export async function readMetadata(ask: Ask, issuer: string): Promise<Metadata> {
+async function readMetadata(ask: Ask, issuer: string): Promise<Metadata> {
   let metadata: Metadata;
   try {
     const url = new URL(issuer);
@@ -56,19 +56,19 @@ export async function readMetadata(ask: Ask, issuer: string): Promise<Metadata> 
   } catch (error) {
     throw asFault('discovery', error);
   }
-  // The library compares normalised addresses; tokens carry the text, and people are found by it.
+  // The library compares normalised addresses. Tokens contain the exact text, by which people are found.
   if (metadata.issuer !== issuer) throw otherIssuer(metadata.issuer, issuer);
   const fault = endpointFault(metadata, issuer);
   if (fault !== null) throw new AppError('provider_failed', fault);
   return metadata;
 }
 
-export function otherIssuer(told: string, issuer: string): AppError {
-  const slash = told.replace(/\/$/, '') === issuer.replace(/\/$/, '');
+export function otherIssuer(reported: string, issuer: string): AppError {
+  const slash = reported.replace(/\/$/, '') === issuer.replace(/\/$/, '');
   return new AppError(
     'provider_failed',
     slash
-      ? `The provider’s own issuer ${told.endsWith('/') ? 'ends with a slash' : 'has no slash at its end'}. Enter it exactly so.`
+      ? `The provider’s own issuer ${reported.endsWith('/') ? 'ends with a slash' : 'has no slash at its end'}. Enter it exactly so.`
       : 'The provider names another issuer in its metadata. Enter the issuer exactly as it stands there.',
     { reason: 'issuer' },
   );
@@ -76,7 +76,7 @@ export function otherIssuer(told: string, issuer: string): AppError {
 
 const ENDPOINTS = ['authorization_endpoint', 'token_endpoint', 'jwks_uri'] as const;
 
-/** Why the addresses of a provider cannot be used, as a sentence; null: they can. */
+/** Why the addresses of a provider cannot be used, as a sentence. Null when they can. */
 export function endpointFault(metadata: Metadata, issuer: string): string | null {
   const allowed = issuer.startsWith('http:') ? ['http:', 'https:'] : ['https:'];
   const named = [...ENDPOINTS, ...(metadata.userinfo_endpoint === undefined ? [] : (['userinfo_endpoint'] as const))];
@@ -88,7 +88,7 @@ export function endpointFault(metadata: Metadata, issuer: string): string | null
   return null;
 }
 
-/** S256 is required of us; a provider that lists methods without it would ignore the challenge (RFC 7636). Entra lists none. */
+/** Sluice requires S256. A provider that lists methods without it would ignore the challenge (RFC 7636). Entra lists none. */
 export const refusesPkce = ({ code_challenge_methods_supported: methods }: Metadata): boolean =>
   Array.isArray(methods) && !methods.includes('S256');
 

@@ -35,7 +35,7 @@ export const providerHandlers: Pick<
       const before = await providerById(app, id);
       checkVersion('identity_provider', before, version);
       const sent = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
-      // A change that changes nothing is no version and leaves no history.
+      // An update without changes creates no version and no history entry.
       if (Object.keys(sent).length === 0) return show(app, before);
       const { client_secret: _, ...stored } = toDraft(before);
       const values = await prepareProvider(app, id, { ...stored, ...sent }, before);
@@ -52,13 +52,13 @@ export const providerHandlers: Pick<
   'identity_providers.test': async ({ app }, { id }) => checkConnection(app, await providerById(app, id)),
 };
 
-/** What the sign-in page offers. */
+/** The providers on the sign-in page. */
 export async function offeredProviders({ store: { db, tables } }: Platform): Promise<{ id: string; name: string }[]> {
   const { identity_providers: table } = tables;
   return db.select({ id: table.id, name: table.name }).from(table).where(eq(table.enabled, true)).orderBy(asc(table.name));
 }
 
-/** A record as a response shows it. */
+/** Converts a row for a response. */
 export async function show(app: Platform, row: ProviderRow): Promise<IdentityProvider> {
   const [shown] = await showAll(app, [row]);
   if (shown === undefined) throw new AppError('internal', 'The identity provider could not be read back.');

@@ -15,20 +15,20 @@ import {
   updateProvider,
 } from './stored.ts';
 
-/** History may be undone by tokens too; who comes in is for an administrator to decide, whichever way the change takes. */
+/** Tokens can roll back other changes, but only an administrator decides who can sign in. */
 function refuseTokens({ actor }: Context): void {
   if (isAdministrator(actor)) return;
   throw new AppError('admin_only', 'Only a signed-in administrator can change identity providers, not a token.');
 }
 
-/** What a rollback needs of identity providers. */
+/** The rollback of identity providers. */
 export const providerRestore: Restorable = {
   entity_type: 'identity_provider',
   noun: {
     getAll: providersById,
     async restoreAll(context, tx, restored) {
       for (const { earlier, expected, values } of restored) {
-        const stored = values as unknown as ProviderValues;
+        const stored = values as ProviderValues;
         if (expected === null) await insertProvider(context, tx, stored, earlier.id, earlier);
         else await updateProvider(context, tx, earlier.id, expected, stored);
       }
@@ -36,8 +36,8 @@ export const providerRestore: Restorable = {
   },
   async prepareEarlier(context, earlier, stored) {
     refuseTokens(context);
-    const values = toDraft(earlier) as unknown as ProviderValues;
-    await checkProvider(context.app, values, stored as unknown as ProviderRow | null);
+    const values = toDraft(earlier) as ProviderValues;
+    await checkProvider(context.app, values, stored as ProviderRow | null);
     return { values, compiled: null };
   },
   async removeAll(context, tx, ids) {

@@ -6,7 +6,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { CALLBACK_PATH } from '#core/contract/identity/identity-providers.ts';
 import { invalidField, AppError, asFault } from '#core/errors.ts';
 import type { Context } from '#core/context/context.ts';
-import { keepInvitation, openTicket, keptInvitation } from './invited.ts';
+import { keepInvitation, openTicket, pendingInvitation } from './invited.ts';
 import { usableProvider, type ProviderRow } from './stored.ts';
 import type { AuthorizationServer } from 'oauth4webapi';
 import { secretMissing, exchange } from './exchange.ts';
@@ -17,20 +17,20 @@ import { LONGEST_GROUP, MOST_GROUPS } from '#core/contract/identity/people.ts';
 import { namedFirst } from '#core/identity/oauth/people.ts';
 import { accept, enter, link } from './entry.ts';
 import { justSignedIn } from '#core/identity/two-factor.ts';
-import { countMinute } from '#core/cluster/count-in.ts';
-import { networkOf } from '#core/edge/network.ts';
+import { countMinute } from '#core/cluster/kv.ts';
+import { networkOf } from '#core/edge/client-address.ts';
 import { lte, and, eq } from 'drizzle-orm';
 
-/** The page that confirms a write carries its question in its address, which has at most 3 800 characters. */
+/** The page that confirms a write has its question in its address, which has at most 3,800 characters. */
 const LONGEST = 7_000;
 
-/** Read as an address of this server, whichever name it has. */
+/** The base for parsing a path, whatever the address of this server is. */
 const HERE = 'http://here.invalid';
 
-/** How long somebody may stay at the provider. */
+/** Timeout of a sign-in at the provider. */
 export const SIGN_IN_MS = 600_000;
 
-/** Sign-ins that begin from one network in a minute: each is a row and may ask the provider. */
+/** Maximum sign-ins that start from one network per minute. Each stores a row and may send a request to the provider. */
 const STARTS_A_MINUTE = 60;
 
 const SECRET_BYTES = 32;
@@ -40,29 +40,29 @@ const SECRET = /^[\w-]{43}$/;
 export interface Start {
   readonly provider_id: string;
   readonly return_to: string | undefined;
-  /** Links the provider's account to the person who is signed in. */
+  /** Links the provider's account to the signed-in person. */
   readonly link: boolean;
-  /** Ticket of an invitation that is accepted in this way. */
+  /** Ticket of an invitation that this sign-in accepts. */
   readonly invite?: string | undefined;
-  /** Secret of the browser, from its cookie. */
+  /** The browser's secret, from its cookie. */
   readonly browser: string | undefined;
-  /** Where people reach this server, without a slash at the end. */
+  /** The public URL of this server, without a trailing slash. */
   readonly base: string;
 }
 
 export interface Started {
-  /** Where the browser goes now. */
+  /** The address to redirect the browser to. */
   readonly location: string;
-  /** To be kept in a cookie of the browser for `SIGN_IN_MS`. */
+  /** The value of a cookie that lives for `SIGN_IN_MS`. */
   readonly browser: string;
-  /** To be kept in another cookie for as long; null: this accepts no invitation. */
+  /** The value of a second cookie with the same lifetime; null when the sign-in accepts no invitation. */
   readonly invitation: string | null;
 }
 
-/** Begins a sign-in: an authorization request with PKCE, state and nonce (OpenID Connect Core 1.0, section 3.1.2.1). */
+/** Starts a sign-in with an authorization request with PKCE, state and nonce (OpenID Connect Core 1.0, section 3.1.2.1). */
 export async function startSignIn(context: Context<WithSources & WithProviders>, start: Start): Promise<Started> {
   const { app } = context;
-  const return_to = ownPath(start.return_to ?? '/');
+  const return_to = localPath(start.return_to ?? '/');
   if (return_to === null) throw invalidField('return_to', 'return_to must be a path of this server, such as /tools.');
   await countStart(context);
   const provider = await usableProvider(app, start.provider_id);
@@ -105,7 +105,7 @@ async function metadataOf(
   }
 }
 
-/** Stands among the sign-ins of clients: whoever looks for why people cannot come in looks there. */
+/** Records a sign-in attempt, for administrators who look for failed sign-ins. */
 const note = (
   app: Platform,
   { name, issuer }: ProviderRow,
@@ -115,9 +115,9 @@ const note = (
 
 export interface Finished {
   readonly return_to: string;
-  /** Of a new session; null when an account was linked, or nobody came in. */
+  /** The token of the new session; null when an account was linked or the sign-in was refused. */
   readonly token: string | null;
-  /** Why nobody came in. */
+  /** Why the sign-in was refused. */
   readonly refusal: AppError | null;
 }
 
@@ -126,7 +126,7 @@ const EXPIRED = () =>
     reason: 'expired',
   });
 
-/** Ends a sign-in that the browser came back with from the provider. It can be tried once. */
+/** Finishes a sign-in when the provider redirects the browser back. Works once. */
 export async function finishSignIn(
   context: Context<WithSources & WithHosts & WithProviders>,
   params: URLSearchParams,
@@ -144,7 +144,7 @@ export async function finishSignIn(
     if (provider.issuer !== issuer) throw EXPIRED();
     const claims = await exchange(app, provider, { params, state, redirect_uri, ...derived(started.browser, state) });
     const profile = await withFewerGroups(app, provider, toProfile(provider, claims));
-    const invited = keptInvitation(app, invitation, hash(state));
+    const invited = pendingInvitation(app, invitation, hash(state));
     const token = await bring(context, provider, profile, person_id, invited);
     app.log.info('signed in through an identity provider', { provider: provider.name, linked: person_id !== null });
     await note(app, provider, context.ip, { reason: null, person: profile.username });
@@ -157,19 +157,19 @@ export async function finishSignIn(
   }
 }
 
-/** What a person can have of the groups, those first that decide something; the role was found in all of them. */
+/** Limits the number and length of groups. Groups with an effect stay, and the role was determined from all groups. */
 async function withFewerGroups(app: Platform, provider: ProviderRow, profile: Profile): Promise<Profile> {
   const { groups } = profile;
   const fit = (groups ?? []).filter(({ length }) => length <= LONGEST_GROUP);
   if (groups === null || (fit.length === groups.length && fit.length <= MOST_GROUPS)) return profile;
   const ordered = await namedFirst(app, fit, Object.keys(provider.role_by_group));
-  const kept = ordered.slice(0, MOST_GROUPS);
-  const counted = { groups: groups.length, kept: kept.length };
+  const stored = ordered.slice(0, MOST_GROUPS);
+  const counted = { groups: groups.length, kept: stored.length };
   app.log.warning('groups of a person were left out: there are too many, or too long ones', {
     provider: provider.name,
     ...counted,
   });
-  return { ...profile, groups: kept };
+  return { ...profile, groups: stored };
 }
 
 function bring(
@@ -183,7 +183,7 @@ function bring(
   return invited === null ? enter(context, provider, profile) : accept(context, provider, profile, invited);
 }
 
-/** A stolen session must not be enough to add a way in that stays. */
+/** A stolen session must not be enough to add a permanent way to sign in. */
 async function linkingPerson(context: Context): Promise<string> {
   if (context.actor === null) throw new AppError('unauthenticated', 'Sign in first, then link the account.');
   const { id } = await justSignedIn(context, 'You signed in more than ten minutes ago. Sign in again, then link the account.');
@@ -200,7 +200,7 @@ const newSecret = (): string => randomBytes(SECRET_BYTES).toString('base64url');
 
 const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** Both follow from what the browser alone holds: a copy of the database finishes no sign-in. */
+/** Derived from a secret that only the browser has, so a copy of the database is not enough to finish a sign-in. */
 function derived(browser: string, state: string): { verifier: string; nonce: string } {
   const of = (use: string) => createHash('sha256').update(`${use}\n${browser}\n${state}`).digest('base64url');
   return { verifier: of('verifier'), nonce: of('nonce') };
@@ -225,7 +225,7 @@ async function storeStart({ store, clock }: Platform, { provider, ...start }: St
   });
 }
 
-/** One taker alone: the row goes with the first request of its own browser. */
+/** Takes a started sign-in. The browser's first request deletes its row, so it works once. */
 async function takeStart({ store, clock }: Platform, state: string, browser: string | undefined) {
   if (!SECRET.test(state) || browser === undefined || !SECRET.test(browser)) return null;
   const { provider_sign_ins: table } = store.tables;
@@ -239,16 +239,16 @@ async function takeStart({ store, clock }: Platform, state: string, browser: str
 }
 
 /**
- * A place of this server that a sign-in may return to, as its path; null for everything else. Browsers read `\` as `/`, drop tabs
- * and line ends, and resolve dots before they look for a host (URL Standard), so the text is checked as they would read it.
+ * The path on this server that a sign-in may return to; null for everything else. Browsers read `\` as `/`, drop tabs and line
+ * ends, and resolve dots before they parse the host (URL Standard), so the text is checked the same way.
  */
-export function ownPath(text: string): string | null {
+export function localPath(text: string): string | null {
   if (text.length > LONGEST || !text.startsWith('/') || /[\p{Cc} \\]/u.test(text) || !URL.canParse(text, HERE)) return null;
   const { origin, pathname, search, hash } = new URL(text, HERE);
   const path = `${pathname}${search}${hash}`;
-  // What is left of `/.//host` when its dots are resolved names a host.
+  // With its dots resolved, `/.//host` becomes an address of another host.
   if (origin !== HERE || path.startsWith('//')) return null;
-  // Pages alone: an operation is not something to come back to.
+  // Only pages: people cannot return to an operation.
   return /^\/(?:api|agent-mcp|mcp)(?:\/|$|[?#])/i.test(decoded(pathname)) ? null : path;
 }
 

@@ -12,7 +12,7 @@ import { insertProvider, type ProviderRow, updateProvider } from './stored.ts';
 
 const MOST = 100;
 
-/** Identity providers in an export: part of its settings, for an administrator alone. */
+/** Identity providers in an export. They are part of the settings, which only administrators can export. */
 export const ProviderItems = v.pipe(
   v.array(IdentityProviderDraft),
   v.maxLength(MOST),
@@ -25,7 +25,7 @@ async function rowsOf({ app }: Context): Promise<ProviderRow[]> {
   return app.store.db.select().from(table).orderBy(asc(table.name));
 }
 
-/** Without secrets; one that had a secret lacks the field, one that signs in without has null. */
+/** Exports providers without their secrets. The field is omitted for a provider with a secret, and null for one without. */
 export async function exportProviders(context: Context): Promise<Record<string, unknown>[]> {
   return (await rowsOf(context)).map(toItem);
 }
@@ -35,7 +35,7 @@ function toItem(row: ProviderRow): Record<string, unknown> {
   return client_secret === null ? { ...rest, client_secret } : rest;
 }
 
-/** @param sent as it stands in the import, where a secret that is missing can be told from none. */
+/** @param sent the raw import, in which a missing secret differs from null. */
 export async function importProviders(
   inside: Context<WithSources & WithProviders>,
   items: readonly ProviderItem[],
@@ -48,7 +48,7 @@ export async function importProviders(
   let changed = false;
   for (const [index, item] of items.entries()) {
     const { client_secret, ...draft } = item;
-    // Only null says that there is none.
+    // Only null means that the provider has no secret.
     const has_secret = Object.hasOwn(sent[index] as object, 'client_secret');
     const row = stored.get(item.name);
     if (row === undefined) {

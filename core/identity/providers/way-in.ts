@@ -3,8 +3,8 @@ import type { WithProviders } from '#core/identity/providers/metadata.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import { ownersWhoCanSignIn } from '../people-rules.ts';
 
-/** Passwords are turned off only while an owner has signed in through a provider that answers now. */
-export async function requireOtherWayIn(app: Platform & WithProviders): Promise<void> {
+/** Password sign-in can only be turned off while an owner has signed in through a provider that responds now. */
+export async function requireWorkingProvider(app: Platform & WithProviders): Promise<void> {
   const owners = await ownersWhoCanSignIn(app, app.store.db, false);
   const issuers = [...new Set(owners.flatMap(({ issuer }) => issuer ?? []))];
   if (issuers.length === 0) {
@@ -13,7 +13,7 @@ export async function requireOtherWayIn(app: Platform & WithProviders): Promise<
       'password_sign_in can be turned off only when an owner can sign in through an enabled identity provider. Link an owner’s account first.',
     );
   }
-  // What was read a while ago says nothing of now.
+  // A cached document does not show that the provider responds now.
   for (const issuer of issuers) app.providers.forget(issuer);
   const answered = await Promise.allSettled(issuers.map((issuer) => app.providers.metadata(issuer)));
   if (answered.some(({ status }) => status === 'fulfilled')) return;

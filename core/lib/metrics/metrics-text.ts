@@ -2,18 +2,18 @@
 export type Labels = Readonly<Record<string, string | number>>;
 export type Sample = readonly [labels: Labels, value: number];
 
-/** Counts by upper bounds in seconds, as a Prometheus histogram adds them up. */
+/** Counts by upper bound in seconds, cumulative as in a Prometheus histogram. */
 export interface Buckets {
   readonly counts: Float64Array;
   sum: number;
 }
 
-/** Upper bounds in seconds: those that the OpenTelemetry conventions advise for operations of MCP and of databases. */
-export const BOUNDS: readonly number[] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 120, 300];
+/** Upper bounds in seconds, as the OpenTelemetry conventions advise for MCP and database operations. */
+const BOUNDS: readonly number[] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 120, 300];
 
 export const createBuckets = (): Buckets => ({ counts: new Float64Array(BOUNDS.length + 1), sum: 0 });
 
-/** Buckets by a label value, made when it is first met. */
+/** Buckets by label value, created on first use. */
 export function bucketsOf(by_label: Map<string, Buckets>, label: string): Buckets {
   let buckets = by_label.get(label);
   if (buckets === undefined) by_label.set(label, (buckets = createBuckets()));
@@ -32,7 +32,7 @@ export function addBuckets(to: Buckets, from: Buckets): void {
   to.sum += from.sum;
 }
 
-/** One metric: its samples, or its value when it has no labels. Nothing is written when there is none. */
+/** Writes one metric: its samples, or its value when it has no labels. Without a value it writes nothing. */
 export function metric(type: 'counter' | 'gauge', name: string, help: string, value: number | null | Iterable<Sample>): string {
   const samples: Iterable<Sample> = typeof value === 'number' ? [[{}, value]] : (value ?? []);
   const lines = [...samples].map(([labels, value]) => `${name}${labelText(labels)} ${value}\n`);
@@ -66,7 +66,7 @@ export function createRequestDurations(help: string): RequestDurations {
   const requests = new Map<string, { readonly method: string; readonly status: number; readonly buckets: Buckets }>();
   return {
     add(given, status, ms) {
-      // Strangers may send any word, and each would be a label for good.
+      // Any client can send any method, and each would become a permanent label.
       const method = METHODS.has(given) ? given : '_other';
       const key = `${method} ${status}`;
       let request = requests.get(key);

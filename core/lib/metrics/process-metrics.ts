@@ -5,7 +5,10 @@ import { metric } from './metrics-text.ts';
 const LAG_MS = 10;
 type Lag = ReturnType<typeof monitorEventLoopDelay>;
 
-/** Metrics of this process and of its event loop, under the names that Prometheus clients give them. The loop is observed from the first time on. */
+/**
+ * Metrics of this process and its event loop, with the names that Prometheus clients use. The event loop is observed from the
+ * first call on.
+ */
 export function createProcessMetrics(): () => Promise<string> {
   let lag: Lag | null = null;
   return async () => {
@@ -55,10 +58,10 @@ export function createProcessMetrics(): () => Promise<string> {
 
 const STARTED = Math.floor(performance.timeOrigin / 1_000);
 
-/** Nothing was measured in the first moment. */
+/** Null before the first measurement. */
 const inSeconds = (lag: Lag | null, ns = 0): number | null => (lag !== null && lag.count > 0 ? ns / 1e9 : null);
 
-/** Elsewhere than on Linux the kernel's own metrics are left out. */
+/** Kernel metrics are only available on Linux. */
 const ofLinux = (file: string): Promise<string> => readFile(`/proc/self/${file}`, 'utf8').catch(() => '');
 const openFiles = (): Promise<number | null> =>
   readdir('/proc/self/fd').then(

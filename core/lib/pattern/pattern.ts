@@ -1,10 +1,10 @@
-/** Longest text, in UTF-16 units, that a pattern is asked about. */
+/** Longest text, in UTF-16 units, that is matched with a pattern. */
 export const MAX_PATTERN_INPUT = 10_000;
-/** Steps of one position; a text costs at most this times its length. */
+/** Maximum steps per position; a text costs at most this times its length. */
 const MAX_PROGRAM = 2_000;
 const MAX_DEPTH = 50;
 
-/** Why a pattern is not taken, in the rest of a sentence that begins with the field's name. */
+/** Why a pattern is refused, as the rest of a sentence that begins with the field's name. */
 export class PatternError extends Error {
   override readonly name = 'PatternError';
 }
@@ -18,19 +18,19 @@ type Step =
 
 export interface Pattern {
   readonly matches: (text: string) => boolean;
-  /** The same question in pieces, for a text whose answer may take long. Costs nothing until it is first asked to go on. */
+  /** Starts a match that can be advanced in slices. Costs nothing until it is first advanced. */
   begin(text: string): Matching;
 }
 
-/** Steps that may still be taken. */
+/** Remaining steps. */
 export interface Meter {
   steps: number;
 }
 
 /**
- * Compiles an ECMAScript pattern (flag `u`, found anywhere, as JSON Schema has it) into a test whose time is linear in the
- * text: all ways to match are followed at once, so no pattern can backtrack. Throws PatternError for what that cannot do
- * (look-around, back references) and for what is no pattern.
+ * Compiles an ECMAScript pattern (flag `u`, unanchored, as in JSON Schema) into a test that takes time linear in the text: it
+ * follows all alternatives at once, so no pattern can backtrack. Throws PatternError for look-around, back references and invalid
+ * patterns.
  */
 export function compilePattern(pattern: string): Pattern {
   try {
@@ -43,7 +43,7 @@ export function compilePattern(pattern: string): Pattern {
   return { begin, matches: (text) => begin(text).advance({ steps: Infinity }) === true };
 }
 
-/** One text on its way through a pattern. */
+/** The match of one text, which can be advanced in slices. */
 export class Matching {
   readonly #program: readonly Step[];
   readonly #text: string;
@@ -51,7 +51,7 @@ export class Matching {
   #at = 0;
   #before = '';
   #current: number[] = [];
-  /** The position at which each step was last entered; made at the first step, because thousands of texts may wait. */
+  /** The position at which each step was last entered. Allocated on first use, because thousands of matches may be waiting. */
   #seen: Int32Array | null = null;
 
   constructor(program: readonly Step[], text: string) {
@@ -59,7 +59,7 @@ export class Matching {
     this.#text = text;
   }
 
-  /** Goes on until the answer is known or the meter has run out, which answers null. */
+  /** Continues until the result is known. Returns null when the meter runs out. */
   advance(meter: Meter): boolean | null {
     const program = this.#program;
     const text = this.#text;
@@ -68,7 +68,7 @@ export class Matching {
     let position = this.#position;
     let before = this.#before;
     let steps = 0;
-    /** Follows every step that takes no character; true when the pattern is complete. */
+    /** Follows every step that consumes no character. Returns true when the pattern has matched. */
     const enter = (start: number, list: number[], after: string): boolean => {
       pending.push(start);
       for (let at = pending.pop(); at !== undefined; at = pending.pop()) {
@@ -85,7 +85,7 @@ export class Matching {
       return false;
     };
 
-    // The threads that wait for a character were entered one position earlier, when the character after them was known.
+    // These threads were entered one position earlier, when the next character was known.
     while (steps < meter.steps) {
       const code = text.codePointAt(this.#at);
       const after = code === undefined ? '' : String.fromCodePoint(code);
@@ -125,7 +125,7 @@ type Node =
   | { readonly kind: 'any'; readonly parts: readonly Node[] }
   | { readonly kind: 'repeat'; readonly part: Node; readonly min: number; readonly max: number };
 
-/** Lays out the steps of a tree. The work is counted, because repeating nothing a thousand times adds no step. */
+/** Compiles a tree to steps. The work is limited too, because repeating nothing a thousand times adds no step. */
 function layOut(tree: Node): Step[] {
   const program: Step[] = [];
   let work = 0;
@@ -175,7 +175,7 @@ function layOut(tree: Node): Step[] {
   return program;
 }
 
-/** Recursive descent over a pattern that the runtime has already found valid, so only the refused parts need a check. */
+/** Recursive descent. The runtime has already validated the pattern, so only unsupported syntax needs a check. */
 function parse(chars: readonly string[]): Node {
   let at = 0;
   let depth = 0;
@@ -226,7 +226,7 @@ function parse(chars: readonly string[]): Node {
     at = chars.indexOf('>', at) + 1;
   };
 
-  /** Moves behind the escape whose backslash was read. */
+  /** Moves past an escape whose backslash was read. */
   const escape = (): void => {
     const char = chars[at++] ?? '';
     if (/[1-9k]/.test(char)) throw new PatternError('uses a backreference, which is not supported.');
@@ -236,7 +236,7 @@ function parse(chars: readonly string[]): Node {
     else if (char === 'u') {
       const unit = Number.parseInt(ahead(4), 16);
       at += 4;
-      // A surrogate pair in two escapes is one character.
+      // Two escapes of a surrogate pair are one character.
       if (unit >= 0xd800 && unit < 0xdc00 && /^\\u[dD][c-fC-F]/.test(ahead(4))) at += 6;
     }
   };
@@ -257,7 +257,7 @@ function parse(chars: readonly string[]): Node {
   return alternatives();
 }
 
-/** A test of one character by the runtime's own engine, from a table for ASCII. */
+/** Tests one character with the runtime's regular expressions, with a table for ASCII. */
 function charTest(source: string): (char: string) => boolean {
   if (/^[^\\[.]$/u.test(source)) return (char) => char === source;
   const single = new RegExp(`^(?:${source})$`, 'u');

@@ -1,75 +1,75 @@
 import type { Incoming, RowReader } from './reader.ts';
 
-/** One statement on its way, until the server is ready for the next one. */
+/** One pending statement, until the server is ready for the next one. */
 export interface Exchange {
-  /** Where its rows go; null: nobody wants them any more. */
+  /** Receives its rows. Null: the rows are discarded. */
   rows: RowReader | null;
-  /** Bytes of rows that may come. */
+  /** Maximum bytes of all rows. */
   readonly enough: number;
-  /** Bytes that a single row may have. */
+  /** Maximum bytes of a single row. */
   readonly largest: number;
-  /** Rows behind the limit need not be read to their end. */
+  /** Rows after the limit need not be read. */
   readonly spills: boolean;
   readonly kind: ExchangeKind;
-  /** When it became the first one, of `performance.now()`. */
+  /** `performance.now()` when it became the first one. */
   since: number;
-  /** Commands of ours that are answered before it. */
+  /** Number of internal commands that are answered before it. */
   prelude: number;
-  /** Session values travel before it, in its own group: they are answered before it, without rows. */
+  /** Session values are sent before it in the same group, and answered before it, without rows. */
   settings: boolean;
-  /** It is the last of its flight: the rollback is answered with it. */
+  /** It is the last of its flight: the answer to the rollback belongs to it. */
   closes: boolean;
-  /** It seldom fails, so that no Sync has to part it from the one behind it. */
+  /** It rarely fails, so no Sync has to separate it from the next one. */
   steady: boolean;
-  /** No Sync follows: it ends with its command, and if it fails, the server skips those behind it up to the next Sync. */
+  /** No Sync follows: it ends with its command. If it fails, the server skips those after it up to the next Sync. */
   joined: boolean;
-  /** The server's first complaint. */
+  /** The first error of the server. */
   error: unknown;
   on(message: Incoming): void;
-  /** @param error null when all went well. */
+  /** @param error null when it succeeded. */
   end(error: unknown): void;
-  /** It is not the first one, and should run elsewhere. @returns whether it does: what was not sent yet need not be. */
+  /** Called when it is not the first and should run elsewhere. @returns true when it does, so that it need not be sent. */
   displace(): boolean;
-  /** It has been the first one for longer than others should wait behind it. */
+  /** Called when it has been the first for longer than others should wait. */
   linger(): void;
 }
 
 /**
- * `call`: a statement in a read-only transaction of its own, which the line brings; `held`: the same, and more messages of it
- * follow; `alone`: outside of any transaction; `within`: whoever sends it keeps the transaction; `own`: what the line adds, to
- * prepare its commands and to end a transaction that is left.
+ * `call`: a statement in a separate read-only transaction, which the line adds. `held`: the same, with more messages to follow.
+ * `alone`: outside of any transaction. `within`: the sender manages the transaction. The last kind is added by the line, to
+ * prepare its commands or to end a remaining transaction.
  */
 export type ExchangeKind = 'call' | 'held' | 'alone' | 'within' | 'own';
 
-/** What waits to be sent. */
+/** Messages that wait to be sent. */
 export interface Part {
   readonly bytes: Buffer;
   readonly exchange: Exchange;
 }
 
-/** Rows of our own short questions. */
-export const OWN_BYTES = 64 * 1024;
+/** Maximum bytes of rows for internal statements. */
+export const INTERNAL_BYTES = 64 * 1024;
 
 export interface Sent {
   readonly on?: Exchange['on'];
   readonly rows?: RowReader | null;
   readonly enough?: number;
-  /** As `enough`, when it is not said. */
+  /** Default: the value of `enough`. */
   readonly largest?: number;
   readonly spills?: boolean;
   readonly settings?: boolean;
 }
 
-/** Why an answer ended that was larger than a call may have. */
+/** The response was cut off, because it was larger than allowed for a call. */
 export const FLOODED = new Error('The answer is larger than a call can have.');
 
 export const closed = (): Error => Object.assign(new Error('The connection is closed.'), { code: 'CONNECTION_CLOSED' });
 
-/** One that has the session for itself, or that the line adds. */
+/** An exchange that does not share the session, or that the line adds. */
 export const exchangeOf = (
   kind: ExchangeKind,
   end: Exchange['end'],
-  { on = () => {}, rows = null, enough = OWN_BYTES, largest = enough, spills = true, settings = false }: Sent = {},
+  { on = () => {}, rows = null, enough = INTERNAL_BYTES, largest = enough, spills = true, settings = false }: Sent = {},
 ): Exchange => ({
   rows,
   enough,

@@ -5,7 +5,7 @@ import { passwordMessage, startupMessage } from './messages.ts';
 import { type Incoming, readError } from './reader.ts';
 import { preparePassword } from './saslprep.ts';
 
-/** Who signs in, and what the session begins with. */
+/** The account, and the settings that the session begins with. */
 export interface Login {
   readonly user: string;
   readonly password: string;
@@ -15,13 +15,16 @@ export interface Login {
 }
 
 export interface LoggedIn {
-  /** What a cancel request names. */
+  /** Identifies the session in a cancel request. */
   readonly backend: { readonly pid: number; readonly secret: number };
-  /** What came behind the login. */
+  /** Bytes received after the login. */
   readonly rest: Buffer;
 }
 
-/** `strange`: no PostgreSQL server; `unsupported`: it asks for a way to sign in that is not known here; `closed`: it hung up. */
+/**
+ * `strange`: not a PostgreSQL server; `unsupported`: an unknown authentication method; `closed`: the server closed the
+ * connection.
+ */
 export class LoginFault extends Error {
   override readonly name = 'LoginFault';
   readonly kind: 'strange' | 'unsupported' | 'closed';
@@ -32,22 +35,22 @@ export class LoginFault extends Error {
   }
 }
 
-/** Bytes of a whole login: servers send some hundred. */
-export const LOGIN_BYTES = 256 * 1024;
+/** Maximum bytes of a whole login; servers send some hundred. */
+const LOGIN_BYTES = 256 * 1024;
 const HEADER = 5;
 /** Authentication, ParameterStatus, BackendKeyData, ErrorResponse, NoticeResponse, ReadyForQuery, NegotiateProtocolVersion. */
 const TYPES = new Set(['R', 'S', 'K', 'E', 'N', 'Z', 'v'].map((type) => type.charCodeAt(0)));
 const AUTHENTICATION = { ok: 0, cleartext: 3, md5: 5, sasl: 10, sasl_continue: 11, sasl_final: 12 };
 const MECHANISM = 'SCRAM-SHA-256';
 const SERVER_FIRST = /^r=([\x21-\x2b\x2d-\x7e]+),s=([A-Za-z0-9+/]+=*),i=(\d{1,7})(?:,|$)/;
-/** More rounds than any server is set to would only keep this process busy. */
+/** Servers use fewer rounds. A larger number would only keep this process busy. */
 const MAX_ROUNDS = 1_000_000;
 const derive = promisify(pbkdf2);
 
 /**
- * Signs in on a fresh socket: without a password, with one in the clear, by MD5 or by SCRAM-SHA-256 (PostgreSQL 55.2 and 55.3,
- * RFC 5802). Rejects with a LoginFault, or with the fields of the server's own error. The caller bounds the time and destroys the
- * socket of a login that failed. The socket rests afterwards.
+ * Signs in on a new socket: without a password, with a cleartext password, with MD5 or with SCRAM-SHA-256 (PostgreSQL 55.2 and
+ * 55.3, RFC 5802). Rejects with a LoginFault, or with the fields of the server's error. The caller limits the time and destroys
+ * the socket after a failure. The socket is paused afterwards.
  */
 export async function login(socket: Socket, options: Login): Promise<LoggedIn> {
   const inbox = openInbox(socket);
@@ -73,7 +76,7 @@ export async function login(socket: Socket, options: Login): Promise<LoggedIn> {
   }
 }
 
-/** What an authentication message is answered with; null when it asks for nothing. */
+/** The answer to an authentication message; null when it needs none. */
 async function answerTo(
   { bytes, body, end }: Incoming,
   { user, password }: Login,
@@ -82,7 +85,7 @@ async function answerTo(
   const data = bytes.subarray(body + 4, end);
   switch (bytes.readUInt32BE(body)) {
     case AUTHENTICATION.ok:
-      // A server that did not prove that it knows the password is another one.
+      // A server that did not prove that it knows the password may be an impostor.
       if (scram.nonce !== null && scram.proof !== PROVED) throw new LoginFault('strange');
       return null;
     case AUTHENTICATION.cleartext:
@@ -115,14 +118,14 @@ async function answerTo(
 
 interface Scram {
   nonce: string | null;
-  /** What the server has to answer. */
+  /** The proof that the server must send. */
   proof: string | null;
 }
 const PROVED = '';
 
 const clientFirst = (nonce: string): string => `n=*,r=${nonce}`;
 
-/** The proof of RFC 5802, section 3, and the one that the server has to give. */
+/** The client's proof of RFC 5802, section 3, and the proof that the server must send. */
 async function prove(server_first: string, nonce: string | null, password: string) {
   const [, all = '', salt = '', rounds = '0'] = SERVER_FIRST.exec(server_first) ?? [];
   const count = Number(rounds);
@@ -131,11 +134,11 @@ async function prove(server_first: string, nonce: string | null, password: strin
   const salted = await derive(preparePassword(password), Buffer.from(salt, 'base64'), count, 32, 'sha256');
   const key = hmac(salted, 'Client Key');
   const unproved = `c=biws,r=${all}`;
-  const all_said = `${clientFirst(nonce)},${server_first},${unproved}`;
-  const signature = hmac(createHash('sha256').update(key).digest(), all_said);
+  const auth_message = `${clientFirst(nonce)},${server_first},${unproved}`;
+  const signature = hmac(createHash('sha256').update(key).digest(), auth_message);
   return {
     answer: `${unproved},p=${Buffer.from(key.map((byte, i) => byte ^ signature[i]!)).toString('base64')}`,
-    proof: hmac(hmac(salted, 'Server Key'), all_said).toString('base64'),
+    proof: hmac(hmac(salted, 'Server Key'), auth_message).toString('base64'),
   };
 }
 
@@ -143,7 +146,7 @@ const md5 = (bytes: Buffer): string => createHash('md5').update(bytes).digest('h
 const hmac = (key: Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest();
 const isSame = (a: string, b: string): boolean => a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b));
 
-/** The messages of a login, one at a time. */
+/** Reads the messages of a login, one at a time. */
 function openInbox(socket: Socket) {
   let held: Buffer = Buffer.alloc(0);
   let total = 0;
@@ -161,11 +164,11 @@ function openInbox(socket: Socket) {
   };
   const onClose = () => fail('closed');
   socket.on('data', take).once('close', onClose).resume();
-  // Then no close is to come any more.
+  // A destroyed socket emits no further `close`.
   if (socket.destroyed) onClose();
 
   return {
-    /** Rejects with what ended the login. */
+    /** Rejects with the reason that ended the login. */
     async next(): Promise<Incoming> {
       for (;;) {
         if (fault !== null) throw fault;

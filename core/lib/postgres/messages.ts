@@ -1,6 +1,6 @@
 import { AppError } from '#core/errors.ts';
 
-/** What a client of PostgreSQL sends (its section 55.7). Every value travels as text. */
+/** Messages of a PostgreSQL client (PostgreSQL documentation, section 55.7). All values are sent as text. */
 
 /** Protocol 3.0. */
 const VERSION = 196_608;
@@ -22,7 +22,7 @@ export function executeSome(rows: number): Buffer {
 export const TERMINATE = Buffer.from([0x58, 0, 0, 0, 4]);
 
 export function startupMessage(settings: Readonly<Record<string, string>>): Buffer {
-  // It would end the value there, and begin a setting of its own.
+  // A zero byte would end the value and start another setting.
   if (Object.values(settings).some((value) => value.includes('\0')))
     throw new AppError('database_unreachable', 'The user name and the database cannot contain a NUL character.', {
       reason: 'failed',
@@ -48,7 +48,7 @@ export function parseMessage(name: string, text: string, oids: readonly number[]
   return message('P', zeroEnded(name), zeroEnded(text), types);
 }
 
-/** A text as the unnamed statement, which takes one statement only, with values as texts: parsed, bound, executed, with Sync. */
+/** Parse, bind and execute a text as the unnamed statement, which accepts one statement only, with text values and a Sync. */
 export const unnamed = (text: string, values: readonly string[]): Buffer =>
   Buffer.concat([
     parseMessage(
@@ -63,7 +63,7 @@ export const unnamed = (text: string, values: readonly string[]): Buffer =>
 export const TEXT = 25;
 
 /** Bind and Execute of a prepared statement without values, without Sync. */
-export const executeKept = (name: string): Buffer => Buffer.concat([bindMessage(name, []), executeSome(0)]);
+export const executePrepared = (name: string): Buffer => Buffer.concat([bindMessage(name, []), executeSome(0)]);
 
 export const describeMessages = (name: string): Buffer => message('D', Buffer.from('S'), zeroEnded(name));
 
@@ -74,7 +74,7 @@ export function bindAndExecute(name: string, values: readonly (string | null)[])
   return bytes;
 }
 
-/** Bind of the unnamed portal. `name` is one of ours: ASCII. @param room bytes left free behind it. */
+/** Bind of the unnamed portal. `name` is chosen by Sluice and ASCII. @param room bytes left free after it. */
 export function bindMessage(name: string, values: readonly (string | null)[], room = 0): Buffer {
   checkCount(values.length);
   let size = 5 + 1 + name.length + 1 + 2 + 2 + 2;
@@ -102,7 +102,7 @@ export function bindMessage(name: string, values: readonly (string | null)[], ro
   return bytes;
 }
 
-/** The protocol counts them in 16 bits. */
+/** The protocol counts values in 16 bits. */
 function checkCount(values: number): void {
   if (values > 65_535) throw new AppError('sql_error', 'A statement can have at most 65,535 bound values; send fewer.');
 }

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 
-/** One message of the server, where it stands in the bytes. */
+/** One message of the server, as a range of bytes. */
 export interface Incoming {
-  /** Its letter. */
+  /** Its type byte. */
   readonly type: string;
   readonly bytes: Buffer;
   readonly body: number;
@@ -12,53 +12,53 @@ export interface Incoming {
 /** A column as the server describes it. */
 export interface DescribedColumn {
   readonly name: string;
-  /** Its oid. */
+  /** Type oid. */
   readonly type: number;
-  /** The table that it is a column of, and its number there; 0: it is computed. */
+  /** The oid of its table, and its number there; 0: it is computed. */
   readonly table: number;
   readonly attribute: number;
 }
 
-/** Where the rows of an answer go. */
+/** Receives the rows of an answer. */
 export interface RowReader {
-  /** Reads one DataRow. @param text the same bytes as Latin-1. @returns false once no more rows are wanted. */
+  /** Reads one DataRow. @param text the same bytes as Latin-1. @returns false when no more rows are needed. */
   add(bytes: Buffer, at: number, text: string): boolean;
 }
 
 export interface Reader {
   take(chunk: Buffer): void;
-  /** Where rows go, and what is told when they are not wanted any more. */
+  /** Sets the receiver of rows, and a function to call when it needs no more. */
   useRows(rows: RowReader | null, onTruncated?: () => void): void;
 }
 
 interface Listener {
   readonly onMessage: (message: Incoming) => void;
-  /** @returns false when a row of so many bytes must not be read, nor anything after it. */
+  /** @returns false when a row with this many bytes must not be read, nor anything after it. */
   readonly onRow: (bytes: number) => boolean;
-  /** What comes is no PostgreSQL message, or longer than any is. */
+  /** The bytes are not a PostgreSQL message, or too long. */
   readonly onStrange: () => void;
 }
 
 const DATA_ROW = 0x44;
-/** ParseComplete and BindComplete: nobody waits for them. */
+/** ParseComplete and BindComplete need no handling. */
 const PARSED = 0x31;
 const BOUND = 0x32;
 const PARAMETER_STATUS = 0x53;
 const HEADER = 5;
-/** Of every message but a row: the longest errors and descriptions that are any use. */
+/** Maximum bytes of a message other than a row: more than any useful error or description. */
 const LARGEST_MESSAGE = 1024 * 1024;
-/** Of all settings that are told of during one answer. */
+/** Maximum bytes of setting reports during one answer. */
 const PARAMETER_BYTES = 256 * 1024;
-/** Rows read before other work gets its turn: about half a millisecond. */
+/** Rows per slice, before other work gets a turn: about half a millisecond. */
 const SLICE_ROWS = 500;
 const PAUSE_MS = 1;
 
-/** Cuts what arrives into messages. Rows are read in slices, and the socket rests meanwhile, so that other calls are not kept waiting. */
+/** Splits received bytes into messages. Rows are read in slices with the socket paused, so that other calls get their turn. */
 export function createReader(socket: Socket, { onMessage, onRow, onStrange }: Listener): Reader {
-  /** Bytes of a message that is not whole yet, or that wait for their slice. */
+  /** Bytes of an incomplete message, or of rows that wait for their slice. */
   let held: Buffer[] = [];
   let missing = 0;
-  /** The row at the beginning of `held` was counted already. */
+  /** True when the row at the beginning of `held` was counted already. */
   let counted = false;
   let resting = false;
   let ended = false;
@@ -66,7 +66,7 @@ export function createReader(socket: Socket, { onMessage, onRow, onStrange }: Li
   let rows: RowReader | null = null;
   let onTruncated = () => {};
 
-  /** What cannot be read, such as a value that is longer than its message, ends the session and not the program. */
+  /** An unreadable message, such as a value longer than the message, ends the session and not the process. */
   function read(bytes: Buffer): void {
     try {
       readMessages(bytes);
@@ -114,7 +114,7 @@ export function createReader(socket: Socket, { onMessage, onRow, onStrange }: Li
       if (!is_row) {
         if (type !== PARSED && type !== BOUND) onMessage({ type: String.fromCharCode(type), bytes, body: at + HEADER, end });
       } else if (rows !== null) {
-        // Once for all rows in it: a call for each cell costs more than the cell.
+        // Decoded once for all rows in the chunk: a call per cell costs more than the cell.
         if (text === '') text = bytes.toString('latin1');
         if (!rows.add(bytes, at + HEADER, text)) onTruncated();
       }
@@ -145,10 +145,10 @@ export function createReader(socket: Socket, { onMessage, onRow, onStrange }: Li
 
   return {
     take,
-    useRows(sink, told = () => {}) {
+    useRows(sink, onTruncate = () => {}) {
       rows = sink;
       parameters = 0;
-      onTruncated = told;
+      onTruncated = onTruncate;
     },
   };
 }
@@ -170,7 +170,7 @@ export function readColumns({ bytes, body }: Incoming): readonly DescribedColumn
   });
 }
 
-/** Fields of an error that are looked at, and what they are called here. */
+/** Error fields that are read, and their names here. */
 const FIELDS: Readonly<Record<string, string>> = {
   S: 'severity_local',
   C: 'code',
@@ -195,13 +195,13 @@ export function readError({ bytes, body, end }: Incoming): Error {
   return Object.assign(new Error(message), fields);
 }
 
-/** The number at the end of a command's tag. */
+/** The number at the end of a command tag. */
 export const readCount = (message: Incoming): number => Number(/ (\d+)$/.exec(readTag(message))?.[1] ?? 0);
 
-/** Such as `INSERT 0 5`. */
+/** For example `INSERT 0 5`. */
 export const readTag = ({ bytes, body, end }: Incoming): string => bytes.toString('latin1', body, end - 1);
 
-/** Keeps the values of the last row, as text. */
+/** Stores the values of the last row, as text. */
 export function lastRow(): RowReader & { readonly cells: (string | null)[] } {
   const cells: (string | null)[] = [];
   return {

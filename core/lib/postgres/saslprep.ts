@@ -1,15 +1,18 @@
 /**
- * Passwords as SCRAM proves them: SASLprep (RFC 4013). What it refuses is proved as it is, like PostgreSQL and libpq do.
- *
- * The tables are those of RFC 3454, as ranges of code points: how far each begins behind the end of the one before, and how many
- * more follow, to the base of 36.
+ * Prepares passwords for SCRAM with SASLprep (RFC 4013). Passwords that it refuses are used unchanged, as in PostgreSQL and
+ * libpq.
+ * The tables are those of RFC 3454, as ranges of code points in base 36: the distance from the end of the previous range, and how
+ * many more code points follow.
  */
 
-/** C.1.2: written as a plain space. */
+/** C.1.2: replaced by a space. */
 const SPACES = readTable('4g 4bk 1vk.b 10 1c 335');
-/** B.1: left out. */
+/** B.1: removed. */
 const NOTHING = readTable('4t iq 43b 5.2 1ku.2 2b 17s0.f 6o');
-/** A.1 and C.1.2 to C.9: not assigned in Unicode 3.2, control characters, private use, and what turns the direction of a text. */
+/**
+ * A.1 and C.1.2 to C.9: unassigned in Unicode 3.2, control characters, private use, and characters that change the text
+ * direction.
+ */
 const REFUSED = readTable(`
   0.v 2o.x ap j.r 2n.1 1s.g 1t.1 f.f h.3 3.3 2.2 2.4 8 2 l 19 14.8 3s 20 13.1 3.5 h.w 13.1 8 14 3.5 i o b.a s.4 6.m 2.d 2.2 2
   r.4 n.9 3i h.1 g f.1 u.2 s.1g 1f.9a 4 1i.1 j.1 6.2 q.f 4 9.1 3.1 n 8 2.2 5.1 2 8.1 3.1 4.8 2.3 3 6.1 m.6 2.1 7.3 3.1 n 8 3 3
@@ -22,7 +25,7 @@ const REFUSED = readTable(`
   t.3 lt.ov r 2i.b 5z.16 1s 2f.1 2w.4 15.3 2n 15.1j 1a.2 11.c 18.2 26.3 1c 3c.3 2s.1 w 52v.21 g4n.2h we.2 1k.1fc 8md.6l7 8f.1
   1o.44 8.b 6.4 r 6 2 3 3 31.w a6.f 1t.1 1j.13 e.2 h.f 5.b o.1 b k 5.3 6 3s.3 5b.2 7.1 7.1 7.1 4.2 8 8.ls w 5.b s.50 13.1
   13.148h 6v.9 14.2 22.7 2s.f5 2e 20 3.1 2.1 3.1 5 d 2 5 3 1u 5.1 9 8 t 5 6 2.2 8 9f.3 83.3 1f.7wf wyg.g14 f3.jp41`);
-/** D.1: a text is written from right to left as a whole, or nowhere in it. */
+/** D.1: if a text contains one of these, all of it must be right-to-left. */
 const FROM_RIGHT = readTable(`
   14u 2 3 d.q 6.4 13 4 2.p 6.a z.2 2.2s 8 8.1 k.4 2.d 3 2.q 2c.11 c 4ta 179q 2.9 2.c 2.4 2 2.1 2.1 2.2z y.a2 j.1r 3.1h 15.c
   38.4 2.3q`);

@@ -35,7 +35,7 @@ export const SKELETON: ReadonlyMap<string, string> = new Map(
   Object.entries(LOOKALIKES).flatMap(([latin, others]) => Array.from(others.toLowerCase(), (other) => [other, latin] as const)),
 );
 
-/** Latin letters that canonical decomposition leaves as they are. */
+/** Latin letters that canonical decomposition does not change. */
 export const PLAIN: ReadonlyMap<string, string> = new Map([
   ['ı', 'i'],
   ['ł', 'l'],
@@ -53,7 +53,7 @@ export const PLAIN: ReadonlyMap<string, string> = new Map([
   ['\uff07', "'"],
 ]);
 
-/** Digits and signs that stand for letters. `1` is read as i and as l. */
+/** Digits and signs used as letters. `1` is read as i and as l. */
 export const LEET: ReadonlyMap<string, string> = new Map([
   ['0', 'o'],
   ['1', 'i'],

@@ -5,7 +5,7 @@ export interface Decoded {
   readonly text: string;
 }
 
-/** Texts shorter than this say nothing. */
+/** Shorter texts cannot contain an instruction. */
 const SHORTEST = 8;
 
 const BASE64 = /[A-Za-z0-9+/_-]{16,65536}={0,2}/g;
@@ -13,7 +13,7 @@ const HEX = /(?:0x|\\x)?[0-9a-fA-F]{2}(?:(?:[ :,]|\\x|0x){0,2}[0-9a-fA-F]{2}){7,
 const PERCENT = /(?:%[0-9a-fA-F]{2}|[\w.+-]){8,65536}/g;
 const ENTITIES =
   /&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|lt|gt|amp|quot|apos|nbsp|lowbar|colon|excl|period|comma|sol|lbrack|rbrack|vert);?/g;
-/** `\x` before many digits is no escape of a letter: it begins binary data, as PostgreSQL writes them. */
+/** `\x` before many digits does not escape a letter. It starts binary data in the notation of PostgreSQL. */
 const ESCAPES =
   /\\(?:u\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|x(?![0-9a-fA-F]{8})([0-9a-fA-F]{2})|([0-3][0-7]{2}))/g;
 const NAMED: Readonly<Record<string, string>> = {
@@ -35,8 +35,8 @@ const NAMED: Readonly<Record<string, string>> = {
 };
 
 /**
- * What the encoded parts of a text say, one layer deep; the parts of one encoding are given as one text, so that reading it
- * costs no more than its length. Only what decodes to readable text is given.
+ * Decodes the encoded parts of a text, one layer deep. Parts with the same encoding are joined, so that scanning the result takes
+ * time linear in its length. Only readable text is returned.
  */
 export function decode(text: string): Decoded[] {
   const found: Decoded[] = [];
@@ -58,7 +58,7 @@ function each(text: string, pattern: RegExp, read: (part: string) => string | un
     .join('\n\n');
 }
 
-/** Words without which few instructions do, in ROT13: reading every text twice would cost more than it finds. */
+/** Words, in ROT13, that most instructions contain. Decoding every text would take too long. */
 const ROT13_WORDS = [
   'ignore',
   'disregard',
@@ -94,9 +94,9 @@ export function reversed(text: string): string {
 }
 
 function fromBase64(part: string): string | undefined {
-  // A word, a path or a name of lower-case letters is no base64 of a sentence.
+  // Words, paths and names without both cases are not base64 of a sentence.
   if (!/[A-Z]/.test(part) || !/[a-z]/.test(part)) return undefined;
-  // Letters glued to the front shift the alphabet's groups of four; UTF-16 has a zero byte beside every letter.
+  // Preceding letters shift the groups of four. UTF-16 has a zero byte next to every ASCII letter.
   for (let shift = 0; shift < 4; shift += 1) {
     const bytes = Buffer.from(part.slice(shift), 'base64');
     const text = readable(bytes.includes(0) ? bytes.filter((byte) => byte !== 0) : bytes);
@@ -150,7 +150,7 @@ function fromEscapes(text: string): string {
   return count > 0 ? decoded : '';
 }
 
-/** The bytes as text when they are nearly all UTF-8 and most of them letters and blanks. */
+/** The bytes as text, if nearly all are UTF-8 and most are letters and blanks. */
 function readable(bytes: Uint8Array): string | undefined {
   if (bytes.length < SHORTEST) return undefined;
   const text = Buffer.from(bytes).toString('utf8');

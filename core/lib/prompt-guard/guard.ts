@@ -12,7 +12,7 @@ export interface GuardField {
   readonly kind: GuardTextKind;
 }
 
-/** What was found and where; never the text itself. */
+/** A finding and its location, without the text itself. */
 export interface Finding {
   readonly rule: string;
   readonly severity: Severity;
@@ -20,28 +20,28 @@ export interface Finding {
 }
 
 export interface GuardContext {
-  /** Names of the tools there are: a description that gives orders about one of them shadows it. */
+  /** Names of all tools. A description that gives instructions about another tool shadows it. */
   readonly tool_names?: readonly string[];
-  /** The name of the definition itself, which may stand in that list. */
+  /** The name of the scanned definition, which may be in that list. */
   readonly own?: string | null;
 }
 
 export interface GuardOptions {
-  /** The least severity that blocks: `medium` blocks medium and high. */
+  /** The lowest severity that blocks: `medium` blocks medium and high. */
   readonly threshold?: Severity;
-  /** Ids of rules that are not applied. */
+  /** Ids of disabled rules. */
   readonly allow?: readonly string[];
 }
 
 export interface Guard {
-  /** Findings of every severity, one for each rule and field. `steps` counts the work done, for tests. */
+  /** Findings of every severity, one per rule and field. `steps` counts the work, for tests. */
   scan(fields: readonly GuardField[], context?: GuardContext, steps?: { count: number }): Finding[];
   /** The findings that the threshold blocks. */
   blocked(findings: readonly Finding[]): Finding[];
 }
 
 const RANK: Readonly<Record<Severity, number>> = { low: 0, medium: 1, high: 2 };
-/** Encodings within encodings are read this deep. */
+/** Maximum depth of encodings within encodings. */
 const DEEPEST = 3;
 
 /** Every rule with its id, family, severity, languages and sentence. */
@@ -49,11 +49,11 @@ export function listRules(): Rule[] {
   return [...collectRules().rules.values()];
 }
 
-/** A heuristic scanner of definitions. Making one costs some 25 ms; it is stateless and meant to be kept. */
+/** A heuristic scanner of definitions. Creating one takes about 25 ms. It is stateless and can be reused. */
 export function createGuard({ threshold = 'medium', allow = [] }: GuardOptions = {}): Guard {
   const book = createRuleBook();
   const allowed = new Set(allow);
-  // An import reads thousands of definitions with one list of names.
+  // An import scans thousands of definitions with the same list of names.
   const plain_names = new WeakMap<readonly string[], ReadonlySet<string>>();
   const segment = (run: string) => book.lexicon.segment(run);
 
@@ -74,10 +74,12 @@ export function createGuard({ threshold = 'medium', allow = [] }: GuardOptions =
     }
   }
 
-  /** All readings of a text: as written, look-alikes and digits as letters, spaced and joined words, and what it encodes. */
+  /**
+   * Scans all readings of a text: as written, with look-alikes and digits as letters, with spaced and joined words, and decoded.
+   */
   function read(text: string, names: Names, found: Set<string>, steps: { count: number }, depth = 0): void {
     const seen = normalise(text);
-    // Written as an escape, a control character hides nothing: statements search for such characters.
+    // An escaped control character hides nothing: statements search for such characters.
     for (const id of seen.hidden) if (depth === 0 || id !== 'invisible.control_characters') found.add(id);
     const readings = readingsOf(seen, segment);
     for (const reading of readings) {
@@ -120,7 +122,7 @@ export function createGuard({ threshold = 'medium', allow = [] }: GuardOptions =
   };
 }
 
-/** In a template, words quoted after "says" or "such as" are an example of what to refuse, not an order. */
+/** In a template, quoted words after "says" or "such as" are an example of an attack, not an instruction. */
 const QUOTED_EXAMPLE =
   /\b(?:says?|said|saying|like|such as|e\.g\.|asks?|reads|contains?|phrases?|words)(?: something)?[ :]{1,3}(?:"[^"\n]{1,120}"|“[^”\n]{1,120}”|'[^'\n]{1,120}'|«[^»\n]{1,120}»)/giu;
 
@@ -142,13 +144,13 @@ function readingsOf({ visible, folded }: Normalised, segment: (run: string) => s
       if (parted !== undefined) readings.add(parted);
     }
   }
-  // Words joined by capitals ("IgnorePrevious") are read apart too.
+  // Words that are joined by capitals ("IgnorePrevious") are also read separately.
   const humps =
     visible.length < 400 && !visible.includes(' ') ? visible.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase() : folded;
   return readings.add(humps);
 }
 
-/** Names without an underscore, which `toUnits` does not see to be identifiers. */
+/** Names without an underscore. `toUnits` does not recognise them as identifiers. */
 type Names = Pick<ReadonlySet<string>, 'size' | 'has'>;
 
 function plainNames(tool_names: readonly string[]): ReadonlySet<string> {
@@ -156,6 +158,6 @@ function plainNames(tool_names: readonly string[]): ReadonlySet<string> {
   return new Set(names.filter((name) => name.length >= 3 && !name.includes('_') && /^[\w-]+$/.test(name)));
 }
 
-/** A text in which every such name stands as one word that the rules know. */
+/** Replaces each such name with a word that the rules contain. */
 const markNames = (folded: string, names: Names): string =>
   names.size === 0 ? folded : folded.replace(/[\w-]{3,}/g, (word) => (names.has(word) ? 'known_tool' : word));

@@ -1,6 +1,6 @@
 import { LEET, PLAIN, SKELETON } from './confusables.ts';
 
-/** What a text hides; each is the id of a rule of the family `invisible`. */
+/** Ways in which a text hides something. Each is the id of a rule of the family `invisible`. */
 export type Hidden =
   | 'invisible.tag_characters'
   | 'invisible.variation_selectors'
@@ -13,17 +13,17 @@ export type Hidden =
   | 'invisible.padding';
 
 export interface Normalised {
-  /** The text without invisible characters, otherwise as written. */
+  /** The text without invisible characters. */
   readonly visible: string;
-  /** `visible` folded: compatibility forms, case and diacritics of Latin, Greek, Cyrillic and Arabic undone. */
+  /** `visible` without compatibility forms, case, and the diacritics of Latin, Greek, Cyrillic and Arabic. */
   readonly folded: string;
-  /** What Unicode tag characters and variation selectors spell, when they spell something. */
+  /** Text that Unicode tag characters and variation selectors encode, if any. */
   readonly smuggled: string;
   readonly hidden: ReadonlySet<Hidden>;
 }
 
 const ASCII = /^[\t\n\r\x20-\x7e]*$/;
-// Selectors and joiners are meant one by one here, not as parts of a letter.
+// Selectors and joiners are matched individually here, not as parts of a letter.
 const INVISIBLE =
   // oxlint-disable-next-line no-misleading-character-class
   /[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]/gu;
@@ -46,7 +46,7 @@ export function normalise(text: string): Normalised {
   return { visible, folded: fold(visible), smuggled, hidden };
 }
 
-/** Whether text follows so many blanks or empty lines that a list or dialog does not show it. */
+/** Whether text follows so many blanks or empty lines that lists and dialogs do not show it. */
 function padded(text: string): boolean {
   let blanks = 0;
   let lines = 0;
@@ -66,7 +66,7 @@ function padded(text: string): boolean {
   return false;
 }
 
-/** Compatibility forms, case, diacritics (but not those of kana, Hangul and Indic scripts) and typographic apostrophes undone. */
+/** Removes compatibility forms, case, diacritics (except those of kana, Hangul and Indic scripts) and typographic apostrophes. */
 export function fold(text: string): string {
   if (ASCII.test(text)) return text.toLowerCase();
   return text
@@ -92,7 +92,7 @@ function strip(text: string, hidden: Set<Hidden>): { visible: string; smuggled: 
       return '';
     }
     if ((code >= 0xfe00 && code <= 0xfe0f) || (code >= 0xe0100 && code <= 0xe01ef)) {
-      // One selector after a sign is ordinary; several in a row carry bytes (0-15 and 16-255).
+      // One selector after a character is normal. Several in a row encode bytes (0-15 and 16-255).
       const byte = code < 0xe0100 ? code - 0xfe00 : code - 0xe0100 + 16;
       if (last_selector === offset) {
         selectors += 1;
@@ -115,7 +115,7 @@ function strip(text: string, hidden: Set<Hidden>): { visible: string; smuggled: 
   return { visible: clean, smuggled: selectors > 0 || hidden.has('invisible.tag_characters') ? smuggled : '' };
 }
 
-/** Joiners and direction marks belong to many scripts and to emoji; a byte order mark may begin a text. */
+/** Joiners and direction marks are part of many scripts and of emoji, and a text may start with a byte order mark. */
 function ordinaryJoiner(text: string, offset: number, code: number): boolean {
   if (code === 0xfeff && offset === 0) return true;
   if (code === 0x200e || code === 0x200f || code === 0x061c) return true;
@@ -126,7 +126,7 @@ function ordinaryJoiner(text: string, offset: number, code: number): boolean {
   return from >= 0 && JOINED_SCRIPT.test(String.fromCodePoint(text.codePointAt(from) ?? 0));
 }
 
-/** The folded text with look-alike letters of other scripts read as Latin, or undefined when it has none. */
+/** The folded text with look-alike letters of other scripts replaced by Latin ones. Undefined when it has none. */
 export function skeleton(folded: string): string | undefined {
   if (ASCII.test(folded)) return undefined;
   let changed = false;
@@ -143,7 +143,7 @@ export function skeleton(folded: string): string | undefined {
   return changed || read !== folded ? read : undefined;
 }
 
-/** Regional indicator letters and squared letters spell words too. */
+/** Words can also be written with regional indicators and squared letters. */
 function regional(letter: string): string | undefined {
   const code = letter.codePointAt(0) ?? 0;
   if (code >= 0x1f1e6 && code <= 0x1f1ff) return String.fromCharCode(code - 0x1f1e6 + 97);
@@ -156,7 +156,7 @@ const LEET_WORD = /[a-z013457@$8]{3,64}/g;
 const LETTER = /[a-z]/;
 const SIGN = /[013457@$8]/;
 
-/** Words that mix letters with digits or signs read as letters, once with `1` as i and, where that differs, once as l. */
+/** Reads digits and signs in words as letters: once with `1` as i and, if that differs, once as l. */
 export function unleet(folded: string): string[] {
   let differs = false;
   let has_one = false;
@@ -175,7 +175,7 @@ export function unleet(folded: string): string[] {
 const SPACED = /(?<![\p{L}\p{N}])\p{L}(?:[ \t._*\-·•|/+~,]{1,3}\p{L}(?![\p{L}\p{N}])){4,400}/gu;
 
 /**
- * Words spelled with single letters ("i g n o r e") written together; a wider gap parts words, else `segment` finds them.
+ * Joins words that are written as single letters ("i g n o r e"). A wider gap separates words, otherwise `segment` finds them.
  * Undefined when there are none.
  */
 export function unspace(folded: string, segment: (run: string) => string[]): string | undefined {
@@ -192,7 +192,7 @@ export function unspace(folded: string, segment: (run: string) => string[]): str
 
 const SOLID = /[a-z]{16,400}/g;
 
-/** Long words ("ignorepreviousinstructions", camel case) parted at the words `segment` knows. */
+/** Splits long words ("ignorepreviousinstructions", camel case) into words that `segment` knows. */
 export function partLongWords(folded: string, segment: (run: string) => string[]): string | undefined {
   let changed = false;
   const read = folded.replace(SOLID, (run) => {

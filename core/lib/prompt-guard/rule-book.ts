@@ -2,7 +2,7 @@ import { FAMILIES, WORDS } from './rules/families.ts';
 import type { GuardTextKind, PatternRule, Rule, RuleDraft } from './types.ts';
 import { createLexicon, createPhrases, type Lexicon, type Phrases } from './words.ts';
 
-/** Lists that `toUnits` marks by form, whatever the language. */
+/** Lists that `toUnits` marks by form, in every language. */
 const MARKS = new Set(['IDENT', 'LINK', 'ADDRESS']);
 const TEXT_AND_SQL: readonly GuardTextKind[] = ['text', 'sql'];
 
@@ -10,12 +10,12 @@ export interface RuleBook {
   readonly rules: ReadonlyMap<string, Rule>;
   readonly lexicon: Lexicon;
   readonly phrases: Phrases;
-  /** Ids in the order of the indexes that `phrases.match` gives. */
+  /** Ids by the indexes that `phrases.match` returns. */
   readonly phrase_ids: readonly string[];
   readonly patterns: readonly PatternRule[];
 }
 
-/** The rules as they are written, with the languages each one covers. */
+/** The rules as declared, with the languages that each one covers. */
 export function collectRules(): Omit<RuleBook, 'lexicon' | 'phrases'> & {
   readonly phrase_texts: readonly (readonly string[])[];
 } {
@@ -42,7 +42,7 @@ export function collectRules(): Omit<RuleBook, 'lexicon' | 'phrases'> & {
   return { rules, phrase_ids, phrase_texts, patterns };
 }
 
-/** Word lists and rules made ready for matching: some 25 ms, once for each guard. */
+/** Prepares word lists and rules for matching: about 25 ms, once per guard. */
 export function createRuleBook(): RuleBook {
   const { phrase_texts, ...collected } = collectRules();
   return { ...collected, lexicon: createLexicon(entries()), phrases: createPhrases(phrase_texts) };
@@ -59,7 +59,7 @@ function entries(): (readonly [string, string])[] {
   );
 }
 
-/** A language is covered when it has a word for every list of one phrase. */
+/** A rule covers a language that has a word for every list of one of its phrases. */
 function languagesOf(phrases: readonly string[]): string[] {
   const needed = phrases.map((phrase) => phrase.split(' ').filter((_, index) => index % 2 === 0));
   return WORDS.filter(({ lists }) =>

@@ -1,6 +1,7 @@
 /**
- * The parts of a statement that a model could read as language: its comments, and its string literals, those joined by `||`
- * or `+` together. Wider than any one dialect on purpose: `#` and `--` begin comments, `'`, `"` and dollar quotes strings.
+ * The parts of a statement that a model could read as natural language: comments and string literals. Literals joined by `||` or
+ * `+` are one text. Accepts more than any single dialect: `#` and `--` start comments, and `'`, `"` and dollar quotes start
+ * strings.
  */
 export function languageOf(sql: string): string[] {
   const parts: string[] = [];

@@ -1,8 +1,11 @@
-/** Words as paths of code units. A node is a number, and all nodes share a few arrays: tens of thousands of objects would be passed at each collection of garbage. */
+/**
+ * Words as paths of code units. Nodes are numbers in a few shared arrays, because tens of thousands of objects would slow down
+ * garbage collection.
+ */
 export interface Trie {
-  /** The node behind a code unit; `NONE` without one, or when `code` is no number. */
+  /** The node after a code unit. `NONE` when there is none, or when `code` is not a number. */
   next(node: number, code: number): number;
-  /** Whether anything but `ANY` is behind a node. */
+  /** Whether a node has any successor other than `ANY`. */
   goesOn(node: number): boolean;
   /** The names of the words that end at a node. */
   namesAt(node: number): readonly string[];
@@ -10,11 +13,11 @@ export interface Trie {
 
 export const ROOT = 0;
 export const NONE = -1;
-/** Stands in a path for whatever follows; no text has such a code unit. */
+/** The wildcard of a path. No text contains this code unit. */
 export const ANY = 2 ** 16;
 const CODES = 2 ** 17;
 
-/** @param words the path of each word and its name. */
+/** @param words the path and the name of each word. */
 export function createTrie(words: Iterable<readonly [path: readonly number[], name: string]>): Trie {
   const edges = new Map<number, number>();
   const ends = new Map<number, string[]>();
@@ -31,14 +34,14 @@ export function createTrie(words: Iterable<readonly [path: readonly number[], na
     if (names === undefined) ends.set(here, [name]);
     else if (!names.includes(name)) names.push(name);
   }
-  // Of one node after the other, by their codes.
+  // Sorted by node, then by code.
   const keys = Float64Array.from(edges.keys()).sort();
   const codes = Uint32Array.from(keys, (key) => key % CODES);
   const targets = Uint32Array.from(keys, (key) => edges.get(key) ?? 0);
   const first = new Uint32Array(count + 1);
   for (const key of keys) first[Math.floor(key / CODES) + 1]! += 1;
   for (let node = 1; node <= count; node++) first[node]! += first[node - 1]!;
-  // Few lists of names are distinct.
+  // Many nodes have the same list of names.
   const lists: (readonly string[])[] = [[]];
   const known = new Map<string, number>();
   const list_of = new Uint16Array(count);

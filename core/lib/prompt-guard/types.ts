@@ -1,15 +1,15 @@
 export type Severity = 'low' | 'medium' | 'high';
 
-/** What a text is for: a description or name, a statement, or a template whose author may instruct a model. */
+/** The purpose of a text: a description or name, a statement, or a template, whose author may instruct a model. */
 export type GuardTextKind = 'text' | 'sql' | 'template';
 
 export interface Rule {
   readonly id: string;
   readonly family: string;
   readonly severity: Severity;
-  /** ISO 639-1 codes; `*` when the rule reads characters, not words. */
+  /** ISO 639-1 codes. `*` when the rule matches characters, not words. */
   readonly languages: readonly string[];
-  /** Kinds of text that the rule judges. */
+  /** The kinds of text that the rule checks. */
   readonly kinds: readonly GuardTextKind[];
   readonly description: string;
 }
@@ -18,22 +18,21 @@ export interface RuleDraft {
   readonly id: string;
   readonly severity: Severity;
   readonly description: string;
-  /** text and sql unless said. */
+  /** Default: text and sql. */
   readonly kinds?: readonly GuardTextKind[];
 }
 
 /**
- * Matches when the named word lists occur in this order within one sentence; the number between two of them is the largest
- * count of words that may stand between (two ideographs or kana count as one word): `IGNORE 3 PRIOR 0 RULES`.
- * `A|B` is either list.
+ * Matches when words of these lists occur in this order within one sentence. The number between two lists is the maximum number
+ * of words in between (two ideographs or kana count as one word): `IGNORE 3 PRIOR 0 RULES`. `A|B` is either list.
  */
 export interface PhraseRule extends RuleDraft {
   readonly phrases: readonly string[];
 }
 
-/** Matches characters of the text. Every repetition in `pattern` has an upper bound, so one position costs a constant. */
+/** Matches characters of the text. Every repetition in `pattern` has an upper limit, so the work per position is limited. */
 export interface PatternRule extends RuleDraft {
-  /** The pattern is tried only when one of these lower-case literals occurs. */
+  /** The pattern is only tried when the text contains one of these lower-case literals. */
   readonly needs: readonly string[];
   readonly pattern: RegExp;
 }
@@ -46,7 +45,7 @@ export interface Family {
   readonly reported?: readonly RuleDraft[];
 }
 
-/** Entries of one language by list name, separated by commas; `*` ends a stem: `ignor*` matches every word that begins so. */
+/** Words of one language by list, separated by commas. `*` ends a stem: `ignor*` matches every word with this beginning. */
 export interface WordLists {
   readonly language: string;
   readonly lists: Readonly<Record<string, string>>;

@@ -1,28 +1,28 @@
-/** The words of a text as units: an alphabetic word, a number or one ideograph or kana. */
+/** A text as units: words, numbers, and single ideographs or kana. */
 export interface Units {
   readonly units: readonly string[];
-  /** Distance of each unit from the start, in words: an ideograph or kana counts half. */
+  /** Distance of each unit from the start, in words. An ideograph or kana counts as half a word. */
   readonly position: readonly number[];
   readonly sentence: readonly number[];
-  /** Lists that hold of a unit by its form: an identifier, a link, an address. */
+  /** Lists that a unit matches by its form: an identifier, a link, an address. */
   readonly marks: readonly Hit[];
 }
 
-/** A word list holds of the units from `start` to before `end`. */
+/** The units from `start` to before `end` match a word list. */
 export interface Hit {
   readonly list: string;
   readonly start: number;
   readonly end: number;
 }
 
-/** A longer word is cut: no entry is as long. */
+/** Longer words are cut, because no list has words of this length. */
 const LONGEST_WORD = 64;
 const LONGEST_LINK = 2_000;
 const MOST_PARTS_OF_IDENTIFIER = 12;
 const LETTER = /[\p{L}\p{M}\p{N}]/u;
 const SPACE = /\s/;
 const ENDS_LINK = /[\s<>"'`)\]]/;
-/** What an apostrophe follows in French and Italian, where it parts two words; elsewhere it joins ("don't"). */
+/** Beginnings after which an apostrophe separates two words in French and Italian. Elsewhere it joins ("don't"). */
 const ELISION = new Set('l d n j s m t c qu un all dell nell dall sull lorsqu jusqu'.split(' '));
 
 const OTHER = 0;
@@ -37,7 +37,7 @@ const ASCII_CLASS = Uint8Array.from({ length: 128 }, (_, code) => {
   return code === 10 ? NEWLINE : OTHER;
 });
 
-/** Ideographs of the basic plane and kana: scripts that are written without spaces. */
+/** Ideographs of the basic plane, and kana: scripts without spaces between words. */
 export function isIdeograph(code: number): boolean {
   return (
     (code >= 0x4e00 && code <= 0x9fff) ||
@@ -83,7 +83,7 @@ export function toUnits(text: string): Units {
       blank_line = kind === NEWLINE;
     }
     if (kind === STOP) {
-      // A full stop inside a name, a number or a path ends no sentence.
+      // A full stop within a name, a number or a path does not end a sentence.
       const after = text.charAt(at + 1);
       if (code !== 46 || after === '' || SPACE.test(after) || isIdeograph(after.charCodeAt(0))) sentence += 1;
     }

@@ -2,18 +2,18 @@ import { fold } from './normalise.ts';
 import { ANY, createTrie, NONE, ROOT, type Trie } from './trie.ts';
 import { isIdeograph, type Hit, type Units } from './units.ts';
 
-/** An entry in units: ideographs one by one, other words whole. */
+/** The units of an entry: single ideographs and whole words. */
 const UNIT =
   /[\u3005\u3041-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]|[^\s\u3005\u3041-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+/g;
 
 export interface Lexicon {
-  /** Hits in order of their start; of two entries of one list that begin together the longer one. */
+  /** Hits in order of their start. If two entries of one list start at the same unit, only the longer one. */
   find(text: Units, steps?: { count: number }): Hit[];
-  /** The words of a text written without spaces, as far as entries of four or more letters show them. */
+  /** The words of a text without spaces, as far as they are entries of four or more letters. */
   segment(run: string): string[];
 }
 
-/** A list of this name takes nothing but swallows shorter entries that begin at the same word. */
+/** A list that no rule uses. Its entries hide shorter entries that start at the same word. */
 const HARMLESS = 'HARMLESS';
 
 const SPACE = 32;
@@ -36,7 +36,7 @@ export function createLexicon(entries: readonly (readonly [list: string, entry: 
 const codesOf = (letters: string): number[] => Array.from({ length: letters.length }, (_, n) => letters.charCodeAt(n));
 const STAR = '*'.charCodeAt(0);
 
-/** Words have a space between them, but not ideographs. */
+/** Words are separated by a space, ideographs are not. */
 function pathOf(entry: string): number[] {
   const path: number[] = [];
   let after_ideograph = true;
@@ -71,7 +71,7 @@ function find(trie: Trie, text: Units, steps: { count: number }): Hit[] {
   return hits;
 }
 
-/** Follows one word after another; entries have at most seven words, so a start costs a bounded number of steps. */
+/** Follows one word after another. Entries have at most seven words, so the work per start is limited. */
 function walk(trie: Trie, text: Units, start: number, longest: Map<string, number>, steps: { count: number }): void {
   let heads = [ROOT];
   for (let index = start; heads.length > 0 && index < text.units.length; index += 1) {
@@ -130,16 +130,16 @@ function segment(solid: Trie, run: string): string[] {
 interface Slot {
   readonly previous: number;
   readonly gap: number;
-  /** Index of the rule when this slot ends a phrase. */
+  /** Index of the rule whose phrase ends with this slot. */
   readonly rule: number;
 }
 
 export interface Phrases {
-  /** Indexes of the rules whose phrase occurs. One pass over the hits, whatever their number. */
+  /** Indexes of the rules with a matching phrase, in one pass over the hits. */
   match(text: Units, hits: readonly Hit[], steps?: { count: number }): Set<number>;
 }
 
-/** @param rules the phrases of each rule, in the order of the indexes that `match` gives. */
+/** @param rules the phrases of each rule, by the indexes that `match` returns. */
 export function createPhrases(rules: readonly (readonly string[])[]): Phrases {
   const slots: Slot[] = [];
   const waiting = new Map<string, number[]>();
@@ -162,7 +162,7 @@ export function createPhrases(rules: readonly (readonly string[])[]): Phrases {
   return {
     match(text, hits, steps = { count: 0 }) {
       const found = new Set<number>();
-      // The two latest ends of each slot: the latest may overlap the hit in hand.
+      // The two latest ends of each slot, because the latest may overlap the current hit.
       const latest = new Int32Array(slots.length).fill(-1);
       const before = new Int32Array(slots.length).fill(-1);
       const near = (end: number, start: number, gap: number) =>

@@ -1,43 +1,46 @@
 import { type Word, wordsOf } from './words.ts';
 
-/** A text that can be found: its parts with how much a word in each of them counts. */
+/** A part of a searchable text, with the weight of each word in it. */
 export interface Part {
   readonly text: string;
   readonly weight: number;
 }
 
-/** The words of a text that can be found, counted. Thousands of them are kept, so they are small. */
+/** The counted words of a searchable text. Thousands of them are stored, so the form is compact. */
 export interface Terms {
-  /** Each stem once, with a blank between two. */
+  /** Each stem once, separated by spaces. */
   readonly stems: string;
-  /** How often each of them is there, by weight. */
+  /** Weighted count of each stem. */
   readonly counts: readonly number[];
-  /** All of them together. */
+  /** Sum of the counts. */
   readonly length: number;
 }
 
 export interface Ranked<T> {
   readonly found: T;
-  /** Above 0; comparable within one answer only. */
+  /** Above 0; only comparable within one result. */
   readonly score: number;
-  /** Words of the question that it has, as they were written there. */
+  /** Words of the query that occur in the text, as written in the query. */
   readonly matched: readonly string[];
 }
 
-/** Texts by how well they fit a question (BM25 over weighted parts). They enter and leave; the order of entering changes nothing. */
+/**
+ * Ranks texts by relevance to a query (BM25 over weighted parts). Texts can be added and removed; their order makes no
+ * difference.
+ */
 export interface Ranking<T> {
   add(found: T, terms: Terms): void;
   remove(found: T): void;
-  /** The best first; of equal ones in the order of `compare`. What has no word of the question is not in it. */
-  rank(question: string, compare: (a: T, b: T) => number, isWanted?: (found: T) => boolean): Ranked<T>[];
+  /** The most relevant first; equal scores in the order of `compare`. Texts without a word of the query are not included. */
+  rank(question: string, compare: (a: T, b: T) => number, isIncluded?: (found: T) => boolean): Ranked<T>[];
   size(): number;
 }
 
-/** How soon another occurrence of the same word stops to matter, and how much a long text is held against it (Robertson, 1994). */
+/** Saturation of repeated words, and normalisation by text length (Robertson, 1994). */
 const K1 = 1.2;
 const B = 0.75;
-/** Words of a question that are looked up. */
-const LONGEST_QUESTION = 64;
+/** Maximum words of a query. */
+const MAX_QUERY_WORDS = 64;
 
 export function termsOf(parts: readonly Part[]): Terms {
   const counts = new Map<string, number>();
@@ -53,7 +56,7 @@ export function termsOf(parts: readonly Part[]): Terms {
 
 const stemsOf = ({ stems }: Terms): string[] => (stems === '' ? [] : stems.split(' '));
 
-/** The stems that two texts share, of all that they have (Jaccard): 0 to 1. */
+/** Share of stems that two texts have in common (Jaccard index): 0 to 1. */
 export function overlapOf(one: Terms, other: Terms): number {
   const [stems, others] = [stemsOf(one), new Set(stemsOf(other))];
   const common = stems.filter((stem) => others.has(stem)).length;
@@ -61,7 +64,7 @@ export function overlapOf(one: Terms, other: Terms): number {
   return all === 0 ? 0 : common / all;
 }
 
-/** Who has a stem, and at the same place how often. */
+/** The texts that contain a stem, and at the same index its count. */
 interface Holders<T> {
   readonly found: T[];
   readonly counts: number[];
@@ -79,13 +82,13 @@ export function createRanking<T>(): Ranking<T> {
       const list = holders.get(stem);
       if (list === undefined) continue;
       const at = list.found.indexOf(found);
-      // The last one takes its place.
+      // The last entry moves to its index.
       const [last, count] = [list.found.pop(), list.counts.pop()];
       if (last !== undefined && count !== undefined && at < list.found.length) [list.found[at], list.counts[at]] = [last, count];
       if (list.found.length === 0) holders.delete(stem);
     }
   };
-  /** Summed anew: what is added and taken away again would leave a rest. */
+  /** Summed again each time: adding and subtracting would accumulate rounding errors. */
   const averageLength = (): number => {
     let sum = 0;
     for (const { length } of held.values()) sum += length;
@@ -104,7 +107,7 @@ export function createRanking<T>(): Ranking<T> {
       }
     },
     remove,
-    rank(question, compare, isWanted = () => true) {
+    rank(question, compare, isIncluded = () => true) {
       const scores = new Map<T, { score: number; matched: string[] }>();
       const average = averageLength();
       for (const { text, stem } of distinct(wordsOf(question))) {
@@ -113,7 +116,7 @@ export function createRanking<T>(): Ranking<T> {
         const { length: many } = list.found;
         const rarity = Math.log(1 + (held.size - many + 0.5) / (many + 0.5));
         for (const [n, found] of list.found.entries()) {
-          if (!isWanted(found)) continue;
+          if (!isIncluded(found)) continue;
           const count = list.counts[n]!;
           const length = held.get(found)?.length ?? 0;
           const score = (rarity * count * (K1 + 1)) / (count + K1 * (1 - B + (B * length) / average));
@@ -133,9 +136,9 @@ export function createRanking<T>(): Ranking<T> {
   };
 }
 
-/** Each stem once, in an order that does not depend on the question's: sums of the same numbers are then the same. */
+/** Each stem once, in an order independent of the query's, so that equal sums have equal rounding. */
 function distinct(words: readonly Word[]): Word[] {
   const first = new Map<string, Word>();
-  for (const word of words) if (!first.has(word.stem) && first.size < LONGEST_QUESTION) first.set(word.stem, word);
+  for (const word of words) if (!first.has(word.stem) && first.size < MAX_QUERY_WORDS) first.set(word.stem, word);
   return [...first.values()].toSorted((a, b) => (a.stem < b.stem ? -1 : 1));
 }

@@ -1,4 +1,4 @@
-/** Words that say nothing of what a sentence is about: articles, pronouns, prepositions, auxiliaries and polite phrases. */
+/** Stop words: articles, pronouns, prepositions, auxiliaries and polite phrases. */
 const STOP = new Set(
   (
     'a about all also am an and any are as at be been but by can could did do does for from get give given had has have he her hers him ' +
@@ -8,20 +8,20 @@ const STOP = new Set(
   ).split(' '),
 );
 
-/** Longer texts say no more about what they are for. */
-const LONGEST = 20_000;
+/** The rest of a longer text is ignored. */
+const MAX_CHARACTERS = 20_000;
 const LONGEST_WORD = 40;
 
-/** One word of a text: as it was written, in lower case, and what it has in common with its other forms. */
+/** A word as it was written, in lower case, and the stem that it shares with its other forms. */
 export interface Word {
   readonly text: string;
   readonly stem: string;
 }
 
-/** The words of a text in order. `snake_case`, `kebab-case` and `camelCase` are several words; stop words are left out. */
+/** The words of a text in order. `snake_case`, `kebab-case` and `camelCase` are several words; stop words are omitted. */
 export function wordsOf(text: string): Word[] {
   const plain = text
-    .slice(0, LONGEST)
+    .slice(0, MAX_CHARACTERS)
     .normalize('NFKC')
     .replaceAll(/(\p{Ll}|\p{N})(\p{Lu})/gu, '$1 $2')
     .toLowerCase();
@@ -36,8 +36,8 @@ export function wordsOf(text: string): Word[] {
 const VOWEL = /[aeiouy]/;
 
 /**
- * A light stem of an English word: plural, `-ing`, `-ed` and `-ly` go, no more. Words of other languages and short ones mostly stay.
- * Two forms of a word need the same stem; the stem need not be a word.
+ * A light stem of an English word: only plural, `-ing`, `-ed` and `-ly` are removed. Short words and those of other languages
+ * mostly stay. Two forms of a word must have the same stem; the stem need not be a word.
  */
 export function stemOf(word: string): string {
   if (word.length < 4 || !/^[a-z]+$/.test(word)) return word;
@@ -49,7 +49,7 @@ export function stemOf(word: string): string {
       break;
     }
   }
-  // `create`, `created` and `creating` meet without their last vowel, `query` and `queries` with the same one.
+  // Dropping a final vowel unifies `create`, `created` and `creating`; `query` and `queries` get the same one.
   if (stem.length > 3 && stem.endsWith('e')) return stem.slice(0, -1);
   return stem.length > 3 && stem.endsWith('y') ? `${stem.slice(0, -1)}i` : stem;
 }

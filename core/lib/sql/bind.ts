@@ -5,46 +5,46 @@ import type { SqlNode, Statement } from './statement.ts';
 
 export type BoundValues = Readonly<Record<string, Json | undefined>>;
 
-/** One text of a statement that the database must accept; its values are all null. */
+/** One text of a statement that the database must accept. All of its values are null. */
 export interface Variant extends BoundStatement {
   /** The parameter of each placeholder. */
   readonly names: readonly string[];
-  /** Each use of a parameter has a placeholder of its own. */
+  /** True when each use of a parameter has a separate placeholder. */
   readonly separate: boolean;
-  /** Where each leaf of the nodes begins in the text, in order; -1 for the leaves of a dropped block. */
+  /** The offset in the text of each leaf of the nodes, in order; -1 for leaves of a dropped block. */
   readonly pieces: readonly number[];
 }
 
-/** Which blocks are kept and how many placeholders each expanded array has: all that the text depends on. */
+/** Which blocks are included and how many placeholders each expanded array has. The text depends on nothing else. */
 interface Shape {
   readonly text: string;
   readonly types: readonly BoundType[];
-  /** Absent: nothing is declared. */
+  /** Absent: no types are declared. */
   readonly declared: readonly (string | null)[] | undefined;
-  /** Name of the value of each placeholder, and which element of it (-1: the whole value). */
+  /** Name of the value of each placeholder, and which of its elements (-1: the whole value). */
   readonly names: readonly string[];
   readonly elements: readonly number[];
-  /** What each is bound to without a value. */
+  /** The value of each placeholder when none was given. */
   readonly absent: readonly Json[];
   readonly pieces: readonly number[];
 }
 
 interface Plan {
   readonly blocks: readonly (readonly string[])[];
-  /** Names whose arrays become as many placeholders as they have elements. */
+  /** Names of arrays that become one placeholder per element. */
   readonly arrays: readonly string[];
   readonly shapes: Map<string, Shape>;
   whole: Variant | null;
 }
 
-/** Texts kept of one statement; the least recently made goes first. */
+/** Maximum cached texts per statement; the oldest is removed first. */
 const MAX_SHAPES = 64;
 const MAX_VARIANTS = 20;
-/** Up to so many blocks every combination is made, for checks that must miss none. */
+/** Up to this many blocks, every combination is generated for checks that must be complete. */
 const MAX_EXHAUSTIVE = 8;
-/** Characters of all combinations together; beyond them a check of each would take seconds. */
+/** Maximum characters of all combinations together; checking more would take seconds. */
 const MAX_EXHAUSTIVE_TEXT = 1_000_000;
-/** Length of an array that is null: `IN (NULL)` is unknown for every row, as it is on PostgreSQL. */
+/** Length of an array that is null: `IN (NULL)` is unknown for every row, as on PostgreSQL. */
 const NULL_ARRAY = -1;
 
 type ParameterNode = Extract<SqlNode, { name: string }>;
@@ -52,8 +52,8 @@ type ParameterNode = Extract<SqlNode, { name: string }>;
 const plans = new WeakMap<Statement, Plan>();
 
 /**
- * The statement with its values. A name that is `undefined` was not given: it drops the optional blocks that need it and is
- * NULL elsewhere. The text depends on the kept blocks and the lengths of arrays only, never on a value.
+ * Binds values to a statement. A name that is `undefined` was not given: optional blocks that need it are dropped, and elsewhere
+ * it is NULL. The text only depends on the included blocks and the lengths of arrays, never on a value.
  */
 export function bind(statement: Statement, dialect: SqlDialect, values: BoundValues): BoundStatement {
   const plan = planOf(statement, dialect);
@@ -61,7 +61,7 @@ export function bind(statement: Statement, dialect: SqlDialect, values: BoundVal
   const { names, elements, absent } = shape;
   const bound: Json[] = Array.from({ length: names.length });
   for (let i = 0; i < names.length; i++) {
-    const value = own(values, names[i]!) ?? absent[i]!;
+    const value = valueOf(values, names[i]!) ?? absent[i]!;
     const element = elements[i]!;
     if (element < 0 || !Array.isArray(value)) bound[i] = value;
     else bound[i] = value[Math.min(element, value.length - 1)] ?? null;
@@ -70,7 +70,7 @@ export function bind(statement: Statement, dialect: SqlDialect, values: BoundVal
 }
 
 /**
- * The texts to prepare when a statement is saved: all blocks kept, none kept, each alone, at most 20 different ones; arrays
+ * The texts to prepare when a statement is saved: with all blocks, with none, with each alone; at most 20 different ones. Arrays
  * have one element.
  */
 export function variants(statement: Statement, dialect: SqlDialect): Variant[] {
@@ -79,13 +79,16 @@ export function variants(statement: Statement, dialect: SqlDialect): Variant[] {
   return distinct(statement, dialect, choices).slice(0, MAX_VARIANTS);
 }
 
-/** The first of the `variants`: all blocks kept. Always the same object for a statement. */
+/** The first of the `variants`, with all blocks. A statement always returns the same object. */
 export function wholeVariant(statement: Statement, dialect: SqlDialect): Variant {
   const plan = planOf(statement, dialect);
   return (plan.whole ??= toVariant(statement, dialect, () => true));
 }
 
-/** Every text that can arise from the blocks, or the `variants` alone when those are too many or too long (`complete` is false). */
+/**
+ * Every text that the blocks can produce, or only the `variants` when there are too many or they are too long (`complete` is
+ * false).
+ */
 export function everyVariant(statement: Statement, dialect: SqlDialect): { variants: Variant[]; complete: boolean } {
   const { blocks } = planOf(statement, dialect);
   const size = leavesOf(statement.nodes).reduce((sum, node) => sum + (typeof node === 'string' ? node.length : 10), 0);
@@ -100,8 +103,8 @@ export function everyVariant(statement: Statement, dialect: SqlDialect): { varia
 }
 
 /**
- * Offset in the SQL query, from which the statement was parsed, of an offset in a variant's text: a database's complaint
- * points at what the person wrote.
+ * Converts an offset in a variant's text to one in the SQL query that was parsed, so that a database error points at what the
+ * person wrote.
  */
 export function sourceOffset(sql: string, statement: Statement, dialect: SqlDialect, variant: Variant, offset: number): number {
   let leaf = 0;
@@ -112,12 +115,12 @@ export function sourceOffset(sql: string, statement: Statement, dialect: SqlDial
   return from + Math.min(Math.max(offset - (variant.pieces[leaf] ?? 0), 0), node.length);
 }
 
-/** Texts and parameters in their order, those of blocks too. */
+/** Texts and parameters in order, including those in blocks. */
 export function leavesOf(nodes: readonly SqlNode[]): Exclude<SqlNode, { block: unknown }>[] {
   return nodes.flatMap((node) => (typeof node === 'object' && 'block' in node ? leavesOf(node.block) : [node]));
 }
 
-function own(values: BoundValues, name: string): Json | undefined {
+function valueOf(values: BoundValues, name: string): Json | undefined {
   return Object.hasOwn(values, name) ? values[name] : undefined;
 }
 
@@ -138,20 +141,20 @@ function planOf(statement: Statement, dialect: SqlDialect): Plan {
 
 function shapeOf(statement: Statement, dialect: SqlDialect, { blocks, arrays, shapes }: Plan, values: BoundValues): Shape {
   let key = '';
-  for (const names of blocks) key += names.every((name) => own(values, name) !== undefined) ? '1' : '0';
-  for (const name of arrays) key += `,${paddedLength(own(values, name))}`;
+  for (const names of blocks) key += names.every((name) => valueOf(values, name) !== undefined) ? '1' : '0';
+  for (const name of arrays) key += `,${paddedLength(valueOf(values, name))}`;
   const known = shapes.get(key);
   if (known) return known;
-  const kept = key.slice(0, blocks.length);
-  const lengths = new Map(arrays.map((name) => [name, paddedLength(own(values, name))]));
-  const shape = compose(statement, dialect, (index) => kept[index] === '1', lengths, false);
+  const included = key.slice(0, blocks.length);
+  const lengths = new Map(arrays.map((name) => [name, paddedLength(valueOf(values, name))]));
+  const shape = compose(statement, dialect, (index) => included[index] === '1', lengths, false);
   const oldest = shapes.keys().next();
   if (shapes.size >= MAX_SHAPES && !oldest.done) shapes.delete(oldest.value);
   shapes.set(key, shape);
   return shape;
 }
 
-/** The next power of two, so that lists of many lengths share few texts; the last element is repeated. */
+/** The next power of two, so that lists of similar length share a text; the last element is repeated. */
 function paddedLength(value: Json | undefined): number {
   if (value === null || value === undefined) return NULL_ARRAY;
   if (!Array.isArray(value)) return 1;
@@ -224,10 +227,10 @@ function compose(
   const add = (nodes: readonly SqlNode[], dropped: boolean): void => {
     for (const node of nodes) {
       if (typeof node === 'object' && 'block' in node) {
-        const kept = keep(blocks++);
-        // A space on both sides, kept or not: no token may grow together across the edge of a block.
+        const included = keep(blocks++);
+        // A space on both sides, included or not, so that no tokens merge at the edge of a block.
         text += ' ';
-        add(node.block, !kept);
+        add(node.block, !included);
         text += ' ';
       } else if (dropped) {
         pieces.push(-1);

@@ -1,13 +1,13 @@
-/** SQL that a database administrator runs once, so that a database keeps the rows of callers apart. Text to read and to copy. */
+/** SQL that a database administrator runs once, so that the database isolates callers' rows. It is only shown and copied. */
 
-export interface PolicyWishes {
+export interface PolicyOptions {
   readonly schema: string;
   readonly table: string;
-  /** Names who owns each row. */
+  /** The column that identifies the owner of a row. */
   readonly column: string;
   /** The name of the session value. */
   readonly value: string;
-  /** The value is a JSON list, such as the groups of the caller. */
+  /** True when the value is a JSON list, such as the groups of the caller. */
   readonly is_list: boolean;
   /** The account of the connection. */
   readonly account: string;
@@ -15,8 +15,8 @@ export interface PolicyWishes {
 
 export const VIEW_SUFFIX = '_of_caller';
 
-/** For PostgreSQL: row-level security. The sub-select is read once a statement, so an index of the column is used. */
-export function postgresPolicies({ schema, table, column, value, is_list, account }: PolicyWishes): string {
+/** Row-level security for PostgreSQL. The subselect is evaluated once per statement, so an index on the column is used. */
+export function postgresPolicies({ schema, table, column, value, is_list, account }: PolicyOptions): string {
   const name = `${doubled(schema, '"')}.${doubled(table, '"')}`;
   const setting = `nullif(current_setting(${text(value)}, true), '')`;
   const mine = is_list
@@ -33,10 +33,10 @@ grant select on ${name} to ${doubled(account, '"')};
 }
 
 /**
- * For MySQL and MariaDB, which have no row-level security: a view that the account may read in the place of the table. A function
- * that says `deterministic` lets the server use an index of the column.
+ * MySQL and MariaDB have no row-level security, so the account reads a view instead of the table. With a `deterministic` function
+ * the server can use an index on the column.
  */
-export function mysqlViews({ schema, table, column, value, is_list, account }: PolicyWishes): string {
+export function mysqlViews({ schema, table, column, value, is_list, account }: PolicyOptions): string {
   const at = (name: string) => `${doubled(schema, '`')}.${doubled(name, '`')}`;
   const caller = at(`caller_${value}`);
   const field = doubled(column, '`');

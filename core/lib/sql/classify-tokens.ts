@@ -5,7 +5,7 @@ import { type TokenRules, type Verdict, lastingUse } from './rules.ts';
 export function lexemes(text: string, dialect: SqlDialect): Lexeme[] {
   return tokenize(text, dialect).flatMap(({ kind, start, end }) => {
     const raw = text.slice(start, end);
-    // A hint of MySQL may change settings for the statement; to SQLite and PostgreSQL it is a comment.
+    // A hint of MySQL may change settings for the statement; SQLite and PostgreSQL read it as a comment.
     const hint = dialect.hint !== null && kind === 'comment' && raw.startsWith(dialect.hint);
     if (kind === 'space' || (kind === 'comment' && !hint)) return [];
     const lower = raw.toLowerCase();
@@ -13,24 +13,24 @@ export function lexemes(text: string, dialect: SqlDialect): Lexeme[] {
   });
 }
 
-/** Names are compared without case, which no dialect here gives a meaning in function names. */
+/** Function names are case-insensitive in all dialects here. */
 function unquoted(raw: string): string {
   const quote = raw.at(-1) ?? '';
   const inner = raw.slice(raw.startsWith('u&') ? 3 : 1, -1);
   return quote === ']' ? inner : inner.replaceAll(quote + quote, quote);
 }
 
-/** Index of the first token that is no bracket and no hint. */
+/** Index of the first token that is neither a parenthesis nor a hint. */
 export const firstOf = (tokens: readonly Lexeme[]): number =>
   tokens.findIndex(({ kind, text }) => text !== '(' && kind !== 'comment');
 
-/** First word of the statement, whatever brackets and comments stand before it; empty when there is none. */
+/** First word of the statement after parentheses and comments; empty when there is none. */
 export function commandOf(tokens: readonly Lexeme[]): string {
   const first = tokens[firstOf(tokens)];
   return first?.kind === 'word' ? first.text : '';
 }
 
-/** Index of the closing bracket of each opening one. */
+/** Index of the closing parenthesis of each opening one. */
 function brackets(tokens: readonly Lexeme[]): Map<number, number> {
   const pairs = new Map<number, number>();
   const open: number[] = [];
@@ -45,11 +45,11 @@ function brackets(tokens: readonly Lexeme[]): Map<number, number> {
 
 interface FunctionCall {
   readonly name: string;
-  /** Behind a dot: a function of some schema, never a built-in. */
+  /** After a dot: a function of some schema, never a built-in. */
   readonly qualified: boolean;
 }
 
-/** Everything that may be a call: whatever name stands before a bracket. Names of common table expressions are not. */
+/** Every possible call: a name before a parenthesis, except names of common table expressions. */
 function calls(tokens: readonly Lexeme[], syntax: ReadonlySet<string>): FunctionCall[] {
   const pairs = brackets(tokens);
   const found: FunctionCall[] = [];
@@ -66,15 +66,15 @@ function calls(tokens: readonly Lexeme[], syntax: ReadonlySet<string>): Function
   return found;
 }
 
-/** AS (, AS MATERIALIZED ( or AS NOT MATERIALIZED (: without its bracket, MATERIALIZED is a name like any other. */
+/** AS (, AS MATERIALIZED ( or AS NOT MATERIALIZED (. Without a parenthesis, MATERIALIZED is an ordinary name. */
 function isCommonTable(tokens: readonly Lexeme[], close: number): boolean {
   const behind = tokens.slice(close + 1, close + 5).map(({ text }) => text);
   return /^as (?:(?:not )?materialized )?\( /.test(`${behind.join(' ')} `);
 }
 
 /**
- * Judges a text by its tokens. What starts with a reading word and holds no reserved writing word outside of names and
- * strings can write only through a function; functions and words that are not known make it not `fixed`.
+ * Classifies a text by its tokens. A text that begins with a reading word and has no reserved writing word outside names and
+ * strings can only write through a function; unknown functions and words make it not `fixed`.
  */
 export function classifyTokens(tokens: readonly Lexeme[], rules: TokenRules): Verdict {
   const command = commandOf(tokens);
@@ -100,7 +100,7 @@ const EXPLAINS: ReadonlySet<string> = new Set(['explain', 'describe', 'desc']);
 const FIXED_COMMANDS: ReadonlySet<string> = new Set(['select', 'with', 'values']);
 
 function forbiddenUse(tokens: readonly Lexeme[], called: readonly FunctionCall[], rules: TokenRules): string | null {
-  // SQLite runs some pragmas while it explains them.
+  // SQLite runs some pragmas while explaining them.
   const explained = tokens[tokens[1]?.text === 'query' ? 3 : 1];
   const sentence = tokens[0]?.text === 'explain' ? rules.forbidden.get(explained?.text ?? '') : undefined;
   if (sentence !== undefined) return sentence;
@@ -114,10 +114,10 @@ function forbiddenUse(tokens: readonly Lexeme[], called: readonly FunctionCall[]
   return rules.forbiddenUse(tokens);
 }
 
-/** SQLite takes 'a string' for the name of a table where one has to stand. */
+/** SQLite reads 'a string' as a table name where a table is expected. */
 const BEFORE_TABLES: ReadonlySet<string> = new Set(['from', 'join', 'into', 'update', 'using', ',', '(', '.']);
 
-/** What stands before a bracket or names a table, however it is quoted and whatever is made of it. */
+/** Finds forbidden names: functions before a parenthesis and names of tables, quoted or not. */
 function forbiddenName(tokens: readonly Lexeme[], rules: TokenRules): string | null {
   for (const [i, token] of tokens.entries()) {
     const isText = token.kind === 'string' && rules.texts_name_tables && BEFORE_TABLES.has(tokens[i - 1]?.text ?? '');

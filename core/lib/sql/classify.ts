@@ -6,18 +6,18 @@ import type { TokenRules, Verdict } from './rules.ts';
 import type { Classification, Statement } from './statement.ts';
 
 /**
- * What a statement claims to do, in every form that its optional blocks allow. A claim only: the session enforces it. Never
- * throws for what the author wrote.
+ * Classifies a statement with every combination of its optional blocks. The session enforces the result. Never throws for an
+ * author's mistake.
  */
 export async function classify(statement: Statement, dialect: SqlDialect): Promise<Classification> {
   const { variants, complete } = everyVariant(statement, dialect);
   const texts = variants.map(({ text }) => ({ text, tokens: lexemes(text, dialect) }));
-  const { rules, judge, runsText } = await dialect.classifier();
+  const { rules, refine, runsText } = await dialect.classifier();
   const passthrough = texts.some(({ tokens }) => isPassthrough(tokens, rules));
   const verdicts: Verdict[] = [];
   for (const { text, tokens } of texts) {
     const byTokens = classifyTokens(tokens, rules);
-    verdicts.push(judge === undefined || byTokens.command === '' ? byTokens : await judge(text, tokens, byTokens));
+    verdicts.push(refine === undefined || byTokens.command === '' ? byTokens : await refine(text, tokens, byTokens));
   }
   const [first] = verdicts;
   const forbidden = verdicts.find((verdict) => verdict.forbidden !== null)?.forbidden ?? null;
@@ -27,7 +27,7 @@ export async function classify(statement: Statement, dialect: SqlDialect): Promi
     ? 'A parameter would be run as SQL.'
     : (verdicts.find((verdict) => verdict.reason !== null)?.reason ??
       (differs ? 'Its optional blocks change what kind of statement it is.' : null));
-  // Running a caller's text is the point of an allowed passthrough tool, not an oversight in it.
+  // An allowed passthrough tool is meant to run a caller's text, so that is not a fault.
   const excused = passthrough && texts.every(({ tokens }) => runsText?.(tokens) === true);
   return {
     command: first?.command ?? '',
@@ -40,16 +40,10 @@ export async function classify(statement: Statement, dialect: SqlDialect): Promi
   };
 }
 
-/** The same of one thing alone: whether text of a caller would run as SQL. */
-export async function runsCallerText(statement: Statement, dialect: SqlDialect): Promise<boolean> {
-  const { rules } = await dialect.classifier();
-  return everyVariant(statement, dialect).variants.some(({ text }) => isPassthrough(lexemes(text, dialect), rules));
-}
-
 /** Statements whose operand is SQL text. */
 const RUNS_TEXT: ReadonlySet<string> = new Set(['execute', 'prepare', 'do', 'call', 'exec']);
 
-/** True when a value from the caller would be SQL: the statement itself, or the text given to something that runs SQL. */
+/** True when a value from the caller would run as SQL: it is the statement itself, or an argument of something that runs SQL. */
 function isPassthrough(tokens: readonly Lexeme[], rules: TokenRules): boolean {
   const command = commandOf(tokens);
   if (command === '') return tokens[firstOf(tokens)]?.kind === 'placeholder';

@@ -1,27 +1,27 @@
-/** A piece of a statement: a token, whoever found it. */
+/** A token of a statement, from any scanner. */
 export interface Piece {
   readonly kind: string;
   readonly start: number;
   readonly end: number;
 }
 
-/** A table that a statement names, with the name by which its columns are reached. */
+/** A table that a statement names, with the alias of its columns. */
 export interface Mention {
   readonly schema: string | null;
   readonly table: string;
   readonly alias: string;
 }
 
-/** Words that a table follows. */
+/** Words that precede a table. */
 export const BEFORE_TABLE: ReadonlySet<string> = new Set(['from', 'join', 'update', 'into', 'using']);
 const NO_ALIAS = new Set(
   `where join on left right inner outer full cross natural group order having limit union intersect except set values as using returning
    offset fetch window for lateral select`.split(/\s+/),
 );
 
-/** The tables of a statement that is perhaps still being written. */
+/** The tables of a statement, which may be incomplete while it is being written. */
 export function mentions(sql: string, pieces: readonly Piece[]): Mention[] {
-  // Some scanners give dots and commas as pieces, others leave them between two.
+  // Some scanners return dots and commas as pieces, others do not.
   const words = pieces.filter(
     ({ kind, start, end }) => kind !== 'comment' && kind !== 'space' && !/^[.,]$/.test(sql.slice(start, end)),
   );
@@ -30,7 +30,7 @@ export function mentions(sql: string, pieces: readonly Piece[]): Mention[] {
     return piece === undefined ? '' : sql.slice(piece.start, piece.end);
   };
   const isPlain = (at: number) => words[at]?.kind === 'word' || words[at]?.kind === 'identifier';
-  /** What stands between a piece and the next one. */
+  /** The text between a piece and the next one. */
   const behind = (at: number) => sql.slice(words[at]?.end ?? 0, words[at + 1]?.start ?? sql.length).trim();
   const found: Mention[] = [];
   for (let at = 0; at < words.length; at++) {

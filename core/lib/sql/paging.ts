@@ -3,26 +3,26 @@ import type { SqlDialect } from './dialect.ts';
 import type { PageKey } from './page-keys.ts';
 import type { SqlNode, Statement } from './statement.ts';
 
-/** A column that orders pages, with what the database said of it. */
+/** A column that orders pages, with the database's description of it. */
 export interface PageColumn extends Pick<Column, 'type' | 'kind'> {
   readonly column: string;
   readonly desc: boolean;
 }
 
-/** Statements that answer one page. */
+/** Statements that return one page. */
 export interface Paging {
-  /** All rows in their order, from the first one on or behind a position. */
+  /** All rows in order, from the first one or after a position. */
   readonly statement: Statement;
   /**
-   * The same in two parts, which an index on the first column serves: rows with a value in it, and behind them those without. The
-   * first part alone is the page when it fills it, whatever the database says of nulls, now or later. `plain` is the first part in
-   * the order of an index on all columns. It is the page unless a row of it has a null in a later column: those are not where they
-   * belong, but never behind where it ends, so that none is missed.
+   * The same rows in two parts, so that an index on the first column can be used: first the rows with a value in it, then those
+   * without. The first part alone is the page when it fills it. `plain` is the first part in the order of an index on all
+   * columns. It is the page unless one of its rows has a null in a later column: such rows are misplaced, but never beyond the
+   * end of the page, so none is missed.
    */
   readonly parts: { readonly plain: Statement | null; readonly values: Statement; readonly nulls: Statement };
-  /** An index on the first column answers the first page in one part. */
+  /** True when an index on the first column can answer the first page in one part. */
   readonly begins_whole: boolean;
-  /** The cells of a row that say where the next page begins, by the names under which they are bound. */
+  /** The cells of a row that start the next page, by the names under which they are bound. */
   readonly keys: readonly PagePosition[];
 }
 
@@ -30,7 +30,7 @@ interface PagePosition {
   readonly column: string;
   readonly name: string;
   readonly write: (cell: Json) => Json;
-  /** In which its cells are compared; null: results do not say it as the description did. */
+  /** The type in which its cells are compared. Null: result types differ from the described ones. */
   readonly type: string | null;
 }
 
@@ -48,9 +48,8 @@ const compared = ({ key, node }: Key, operator: string): readonly SqlNode[] =>
   key.compare?.(operator, node) ?? [`${key.by} ${operator} `, ...key.value(node)];
 
 /**
- * The statement within one that orders its rows and begins behind those of the page before. Nulls come last, whichever way a
- * column is ordered. Null: a column of it has no order.
- * @param rows one more than a page has: it says whether anything follows.
+ * Wraps the statement in one that orders its rows and begins after the previous page. Nulls come last in either direction. Null:
+ * one of the columns cannot be ordered. @param rows one more than the page size, to detect a next page.
  */
 export function pagingOf(
   statement: Statement,
@@ -67,23 +66,23 @@ export function pagingOf(
   }
   const names = keys.map((_, index) => nameOf(index));
   const isSame = (key: Key): readonly SqlNode[] => compared(key, pages.same);
-  const isAfter = (own: Key): SqlNode[] => [
+  const isAfter = (key: Key): SqlNode[] => [
     '(',
-    ...compared(own, own.desc ? '<' : '>'),
-    ` OR ${own.key.by} IS NULL AND `,
-    ...own.key.value(own.node),
+    ...compared(key, key.desc ? '<' : '>'),
+    ` OR ${key.key.by} IS NULL AND `,
+    ...key.key.value(key.node),
     ' IS NOT NULL)',
   ];
-  /** Rows behind the position in the order of some of the keys, all others alike. */
-  const behind = (own: readonly Key[], after: (key: Key, index: number) => readonly SqlNode[]): SqlNode[] =>
-    own.flatMap((key, index): SqlNode[] => [
+  /** Rows after the position in the order of some keys, with all earlier keys equal. */
+  const behind = (some: readonly Key[], after: (key: Key, index: number) => readonly SqlNode[]): SqlNode[] =>
+    some.flatMap((key, index): SqlNode[] => [
       index === 0 ? '(' : ' OR (',
-      ...own.slice(0, index).flatMap((before): SqlNode[] => [...isSame(before), ' AND ']),
+      ...some.slice(0, index).flatMap((before): SqlNode[] => [...isSame(before), ' AND ']),
       ...after(key, index),
       ')',
     ]);
-  const orderOf = (own: readonly Key[]): string[] =>
-    own.map(({ key, desc }) => {
+  const orderOf = (some: readonly Key[]): string[] =>
+    some.map(({ key, desc }) => {
       const order = `${key.by}${desc ? ' DESC' : ''}`;
       return pages.nulls_last ? `${order} NULLS LAST` : `${key.by} IS NULL, ${order}`;
     });
@@ -105,14 +104,14 @@ export function pagingOf(
   const rest = keys.slice(1);
   const by = first.key.by;
   const isBehind = compared(first, first.desc ? '<' : '>');
-  // Said of the first column alone, where an index range can begin.
+  // Repeated for the first column alone, so that an index range can begin there.
   const from: SqlNode[] = [...compared(first, first.desc ? '<=' : '>='), ' AND ('];
   const values: SqlNode & object = {
     block: [' AND ', ...from, ...behind(keys, (key, index) => (index === 0 ? isBehind : isAfter(key))), ')'],
     names,
   };
   const with_value = [`WHERE ${by} IS NOT NULL`, values];
-  const plainOrder = (own: readonly Key[]): string[] => own.map(({ key, desc }) => `${key.by}${desc ? ' DESC' : ''}`);
+  const plainOrder = (some: readonly Key[]): string[] => some.map(({ key, desc }) => `${key.by}${desc ? ' DESC' : ''}`);
   const nulls: SqlNode[] = rest.length === 0 ? [] : [{ block: [' AND (', ...behind(rest, isAfter), ')'], names: names.slice(1) }];
   return {
     statement: within([{ block: ['WHERE ', ...behind(keys, isAfter)], names }], orderOf(keys)),

@@ -1,25 +1,32 @@
-import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import { AppError } from '#core/errors.ts';
-import type { BoundType } from './result.ts';
+import type { BoundType, ScalarType } from './result.ts';
 import type { SqlDialect } from './dialect.ts';
-import type { LimitPlace, SqlNode, Statement } from './statement.ts';
+import type { LimitClause, SqlNode, Statement } from './statement.ts';
 import { broken, isName, tokenize, type Token } from './tokenize.ts';
 
-export type DeclaredParameter = Pick<Parameter, 'name' | 'type' | 'items'> &
-  Partial<Pick<Parameter, 'required' | 'default' | 'from'>>;
+export interface DeclaredParameter {
+  readonly name: string;
+  readonly type: ScalarType | 'array';
+  /** Type of the elements of an array; absent: `string`. */
+  readonly items?: ScalarType | undefined;
+  readonly required?: boolean | undefined;
+  readonly default?: unknown;
+  /** The source that fills it; absent: the caller does. */
+  readonly from?: string | undefined;
+}
 
 interface Parsed {
   readonly statement: Statement;
-  /** Where each leaf of the nodes (text or name, blocks entered) begins in the SQL query, in order. */
+  /** The offset in the SQL query of each leaf of the nodes (text or name, including blocks), in order. */
   readonly offsets: readonly number[];
 }
 
-/** Brackets within brackets; what parses deeper than this overflows somebody's stack. */
+/** Maximum nesting of parentheses; deeper text could overflow the stack of a later step. */
 const MAX_DEPTH = 200;
 
 /**
- * Parses one statement with `:name` parameters and `[[ … ]]` optional blocks (contract section 4).
- * Throws `invalid` (field `sql_query`, with a position) when it is not one statement or a name is not declared.
+ * Parses one statement with `:name` parameters and `[[ … ]]` optional blocks. Throws `invalid` (field `sql_query`, with a
+ * position) when it is not one statement or a name is not declared.
  */
 export function parseSql(sql: string, dialect: SqlDialect, parameters: readonly DeclaredParameter[]): Statement {
   const { statement } = parse(sql, dialect, new Map(parameters.map((parameter) => [parameter.name, boundType(parameter)])));
@@ -28,7 +35,7 @@ export function parseSql(sql: string, dialect: SqlDialect, parameters: readonly 
   return { ...statement, given: given.map(({ name }) => name) };
 }
 
-/** Where the leaves of a statement's nodes begin in the SQL query that it was parsed from. */
+/** The offset in the SQL query of each leaf of a statement's nodes. */
 export function leafOffsets(sql: string, { types }: Statement, dialect: SqlDialect): readonly number[] {
   return parse(sql, dialect, new Map(Object.entries(types))).offsets;
 }
@@ -39,12 +46,12 @@ export function parameterNames(sql: string, dialect: SqlDialect): string[] {
   return [...new Set(parameters.map(({ start, end }) => sql.slice(start + 1, end)))];
 }
 
-/** Names that are declared but do not appear in the statement, for a warning. */
+/** Declared names that do not occur in the statement, for a warning. */
 export function unusedParameters(statement: Statement, parameters: readonly { readonly name: string }[]): string[] {
   return parameters.map(({ name }) => name).filter((name) => !statement.names.includes(name));
 }
 
-/** Names that are all of a LIMIT or an OFFSET. */
+/** Names that are the whole operand of a LIMIT or an OFFSET. */
 export const limitNames = (nodes: readonly SqlNode[]): string[] =>
   nodes.flatMap((node) => {
     if (typeof node === 'string') return [];
@@ -60,7 +67,10 @@ function parse(sql: string, dialect: SqlDialect, declared: ReadonlyMap<string, B
   return build(sql, dialect, tokens, blocks, declared);
 }
 
-/** No call is without a value where it is used: one that a source fills is refused then, or its block is left out. */
+/**
+ * True when every call has a value where the name is used. A call without a value from its source is refused, or the block is
+ * dropped.
+ */
 const isGiven = ({ required, default: fallback, from }: DeclaredParameter): boolean =>
   required === true || (fallback !== undefined && fallback !== null) || from !== undefined;
 
@@ -70,15 +80,15 @@ function boundType({ type, items }: DeclaredParameter): BoundType {
 
 const isTrivia = ({ kind }: Token): boolean => kind === 'space' || kind === 'comment';
 
-/** The tokens before the closing semicolon, if there is one. */
+/** The tokens before the final semicolon, if there is one. */
 function oneStatement(tokens: readonly Token[]): readonly Token[] {
   const end = tokens.findIndex(({ kind }) => kind === 'separator');
-  const own = end < 0 ? tokens : tokens.slice(0, end);
-  if (own.every(isTrivia)) throw broken('The SQL query contains no statement.', 0);
+  const statement = end < 0 ? tokens : tokens.slice(0, end);
+  if (statement.every(isTrivia)) throw broken('The SQL query contains no statement.', 0);
   const next = end < 0 ? undefined : tokens.slice(end + 1).find((token) => !isTrivia(token));
   if (next)
     throw broken('The SQL query must contain exactly one statement; delete what follows the first semicolon.', next.start);
-  return own;
+  return statement;
 }
 
 function refuseForeignForms(sql: string, dialect: SqlDialect, tokens: readonly Token[]): void {
@@ -88,7 +98,7 @@ function refuseForeignForms(sql: string, dialect: SqlDialect, tokens: readonly T
     if (kind === 'executable') {
       throw broken('Comments that MySQL executes (with an exclamation mark) are not allowed; write their content as SQL.', start);
     }
-    // To PostgreSQL the question mark is an operator, which needs a value behind it.
+    // In PostgreSQL a question mark is an operator, which needs an operand after it.
     if (!dialect.question_operator || kind !== 'operator' || sql.slice(start, end) !== '?') continue;
     const next = significant[i + 1];
     if (!next || /^[),]$/.test(sql.slice(next.start, next.end))) throw rawPlaceholder(start);
@@ -184,7 +194,7 @@ function isBracket(sql: string, token: Token | undefined, char: string): boolean
   return token?.kind === 'punctuation' && sql[token.start] === char;
 }
 
-/** True when what stands before makes the brackets a subscript or an array. */
+/** True when the token before makes the brackets a subscript or an array. */
 function isSubscript(sql: string, tokens: readonly Token[], index: number): boolean {
   if (isName(sql, tokens[index - 1])) return true;
   for (let i = index - 1; i >= 0; i--) {
@@ -229,8 +239,8 @@ function build(
         const list = typeof declared.get(name) === 'object' ? inList(sql, tokens, i) : undefined;
         text(list?.start ?? token.start);
         offsets.push(list?.start ?? token.start);
-        const place = list === undefined ? limitPlace(sql, tokens, i) : undefined;
-        nodes.push(list ? { name, in: list.in } : place ? { name, place } : { name });
+        const clause = list === undefined ? limitClauseAt(sql, tokens, i) : undefined;
+        nodes.push(list ? { name, in: list.in } : clause ? { name, place: clause } : { name });
         names.add(name);
         used.add(name);
         if (list) i = list.last;
@@ -255,7 +265,7 @@ interface InList {
   readonly last: number;
 }
 
-/** Steps over space and comments, and compares words without case. */
+/** Skips spaces and comments, and compares words case-insensitively. */
 function walkerOf(sql: string, tokens: readonly Token[]) {
   const step = (from: number, by: 1 | -1): number => {
     let i = from + by;
@@ -269,8 +279,8 @@ function walkerOf(sql: string, tokens: readonly Token[]) {
   return { step, is };
 }
 
-/** Whether the parameter at an index is all of a LIMIT or an OFFSET; what is calculated there belongs to the author. */
-function limitPlace(sql: string, tokens: readonly Token[], index: number): LimitPlace | undefined {
+/** The clause whose whole operand is the parameter at an index. An expression there is the author's concern. */
+function limitClauseAt(sql: string, tokens: readonly Token[], index: number): LimitClause | undefined {
   const { step, is } = walkerOf(sql, tokens);
   let [before, after] = [step(index, -1), step(index, 1)];
   while (is(before, '(') && is(after, ')')) [before, after] = [step(before, -1), step(after, 1)];
@@ -283,7 +293,7 @@ function limitPlace(sql: string, tokens: readonly Token[], index: number): Limit
   return isFetch ? 'limit' : undefined;
 }
 
-/** The `IN (:name)` or `NOT IN (:name)` around the parameter at an index, when it stands alone in the list. */
+/** The `IN (:name)` or `NOT IN (:name)` around the parameter at an index, when it is alone in the list. */
 function inList(sql: string, tokens: readonly Token[], index: number): InList | undefined {
   const { step, is } = walkerOf(sql, tokens);
   const [before, after] = [step(index, -1), step(index, 1)];

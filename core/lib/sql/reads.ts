@@ -1,10 +1,10 @@
 import { leavesOf, type Variant } from './bind.ts';
 import type { ParameterType, SqlNode, Statement } from './statement.ts';
 
-/** What is said of the uses of a statement in the order of its leaves; undefined: nothing, or the leaf is text. */
+/** How the database reads each leaf of a statement, in order. Undefined: it is not known, or the leaf is text. */
 export type Reads = readonly (ParameterType | undefined)[];
 
-/** What the database says of the placeholders of a variant, by the leaf that each stands for. */
+/** Assigns the database's description of a variant's placeholders to the leaves of the statement. */
 export function readsOf({ nodes }: Statement, { pieces, names, separate }: Variant, reads: readonly ParameterType[]): Reads {
   let placeholder = 0;
   return leavesOf(nodes).map((node, leaf) => {
@@ -13,7 +13,7 @@ export function readsOf({ nodes }: Statement, { pieces, names, separate }: Varia
   });
 }
 
-/** The statement with how its database reads each use; without them: as it was parsed. */
+/** The statement with the way its database reads each use. Without `reads` it is unchanged. */
 export function withReads(statement: Statement, reads: Reads = []): Statement {
   let leaf = 0;
   const read = (nodes: readonly SqlNode[]): SqlNode[] =>
@@ -27,7 +27,7 @@ export function withReads(statement: Statement, reads: Reads = []): Statement {
   return { ...statement, nodes: read(statement.nodes) };
 }
 
-/** How a statement's uses are read, as it was frozen. */
+/** The frozen way in which the uses of a statement are read. */
 export const readsIn = ({ nodes }: Statement): Reads =>
   leavesOf(nodes).map((node) => {
     if (typeof node === 'string') return undefined;

@@ -1,40 +1,40 @@
 import type { Lexeme } from './tokenize.ts';
 
-/** What the token-level classifier knows of a dialect. All words in lower case. */
+/** The token-level classifier's rules of a dialect. All words are in lower case. */
 export interface TokenRules {
   /** First words of statements that read. */
   readonly reads: ReadonlySet<string>;
-  /** First words of statements that no tool may hold, with the sentence that says so. */
+  /** First words of statements that no tool may contain, with the sentence for the author. */
   readonly forbidden: ReadonlyMap<string, string>;
-  /** Reserved words that a reading statement never holds outside of names and strings. */
+  /** Reserved words that a reading statement never contains outside names and strings. */
   readonly writing: ReadonlySet<string>;
   /** The closed list of functions without side effects. */
   readonly functions: ReadonlySet<string>;
-  /** Words that stand before a bracket and call nothing. */
+  /** Words before a parenthesis that are not calls. */
   readonly syntax: ReadonlySet<string>;
   /** Functions that no tool may call, and what each does. */
   readonly forbiddenFunctions: ReadonlyMap<string, string>;
-  /** Tables that are files or settings in disguise, and what each does; the name is refused wherever it stands. */
+  /** Tables that access files or settings, and what each does. The name is refused in any position. */
   readonly forbiddenTables: ReadonlyMap<string, string>;
-  /** The word behind which a statement names the program that keeps a table, and which of these are no way out. */
+  /** The word that precedes the name of a storage module, and which modules are allowed. */
   readonly modules: { readonly behind: string; readonly isAllowed: (name: string) => boolean } | null;
   /** Functions that no reading tool may call, and what each does. */
   readonly writingFunctions: ReadonlyMap<string, string>;
-  /** Those of them whose effects a rollback does not undo. */
+  /** Functions whose effects a rollback does not undo. */
   readonly lastingFunctions: ReadonlyMap<string, string>;
-  /** SQLite's `pragma_…` tables and functions that only read; some others write. Null: there are none. */
+  /** SQLite's read-only `pragma_…` tables and functions. Others write. Null: the dialect has none. */
   readonly pragmas: ReadonlySet<string> | null;
-  /** A name without brackets may be a call: `a.b` is `b(a)`. */
+  /** True when a name without parentheses can be a call: `a.b` is `b(a)`. */
   readonly every_name_calls: boolean;
-  /** A string names a table where one has to stand. */
+  /** True when a string can name a table where a table is expected. */
   readonly texts_name_tables: boolean;
-  /** What else no tool may hold, in a sentence. */
+  /** Why a tool may not contain the statement for any other reason, as a sentence. */
   readonly forbiddenUse: (tokens: readonly Lexeme[]) => string | null;
-  /** Functions that run the SQL text which they are given. */
+  /** Functions that run SQL text in an argument. */
   readonly runsSql: ReadonlySet<string>;
 }
 
-/** What a text was found to be; `reason` says why it is not read-only. */
+/** The classification of a text; `reason` says why it is not read-only. */
 export interface Verdict {
   readonly command: string;
   readonly read_only: boolean;
@@ -45,12 +45,12 @@ export interface Verdict {
   readonly reason: string | null;
 }
 
-/** What is said of a statement that calls such a function. */
+/** The sentence about a statement that calls such a function. */
 export const lastingUse = (name: string, effect: string): string =>
   `The function ${name} ${effect}, which a rollback does not undo.`;
 
 export const words = (list: string): ReadonlySet<string> => new Set(list.split(/\s+/).filter(Boolean));
 
-/** Function names by what they do, turned into what each name does. */
+/** Inverts a map from effects to function names. */
 export const denials = (byEffect: Readonly<Record<string, string>>): ReadonlyMap<string, string> =>
   new Map(Object.entries(byEffect).flatMap(([effect, names]) => [...words(names)].map((name) => [name, effect] as const)));

@@ -5,11 +5,11 @@ import { AppError } from '#core/errors.ts';
 
 export interface StatementTokens {
   readonly sql: string;
-  /** Without space and comments; none where the grammar does not read the text. */
+  /** Without spaces and comments; empty when the grammar cannot read the text. */
   readonly tokens: readonly Token[];
 }
 
-/** A parsed statement as one text again, with or without its optional blocks. */
+/** Writes a parsed statement as one text, with or without its optional blocks. */
 export function statementTokens(nodes: readonly SqlNode[], dialect: SqlDialect, blocks = true): StatementTokens {
   const sql = textOf(nodes, blocks);
   try {
@@ -29,7 +29,7 @@ const textOf = (nodes: readonly SqlNode[], blocks: boolean): string =>
     })
     .join('');
 
-/** Whether a statement says itself in which order its rows come: an ORDER BY of a subquery or a window does not. */
+/** Whether the statement itself has an ORDER BY; one in a subquery or a window does not count. */
 export function isOrdered({ nodes }: Pick<Statement, 'nodes'>, dialect: SqlDialect): boolean {
   const { sql, tokens } = statementTokens(nodes, dialect);
   let depth = 0;

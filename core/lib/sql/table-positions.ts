@@ -2,21 +2,21 @@ import type { Lexeme } from './tokenize.ts';
 import { words } from './rules.ts';
 
 const QUERIES = words('select with from explain');
-/** Behind them no further table follows. A condition of a join is followed by commas and tables all the same. */
+/** Words after which no table follows. A join condition is not among them, because commas and tables can follow it. */
 const ENDS_TABLES = words(
   'select where prewhere group order having limit offset union except intersect settings format window qualify array',
 );
 const BEFORE = words('from join , (');
 
 interface Level {
-  /** It is a query, and not the arguments of a function, where `from` parts them too. */
+  /** True for a query; false for arguments of a function, which can contain `from` too. */
   query: boolean;
-  /** A table may stand here. */
+  /** True when a table is expected here. */
   tables: boolean;
 }
 
-/** Where the name of a table, a function in its place or a text that is taken for one can begin. */
-export function tablePlaces(tokens: readonly Lexeme[]): Set<number> {
+/** Positions where a table name, a table function or a string read as a table can begin. */
+export function tablePositions(tokens: readonly Lexeme[]): Set<number> {
   const places = new Set<number>();
   const levels: Level[] = [{ query: true, tables: false }];
   for (const [i, { kind, text }] of tokens.entries()) {
@@ -24,7 +24,7 @@ export function tablePlaces(tokens: readonly Lexeme[]): Set<number> {
     const before = tokens[i - 1]?.text ?? '';
     const first = tokens[i + 1];
     if (text === '(' || text === '[') {
-      // A bracket where a table may stand holds a query, or tables in brackets.
+      // Where a table is expected, a parenthesis contains a query or tables.
       const tables = level.tables && BEFORE.has(before);
       levels.push({ query: tables || (first?.kind === 'word' && QUERIES.has(first.text)), tables });
     } else if (text === ')' || text === ']') {

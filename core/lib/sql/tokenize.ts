@@ -1,19 +1,19 @@
 import { disguisedAt } from '#core/lib/text/hidden-characters.ts';
 import { AppError } from '#core/errors.ts';
 
-/** A token that means something: space and comments are left out. */
+/** A significant token: spaces and comments are omitted. */
 export interface Lexeme {
   readonly kind: Token['kind'];
-  /** In lower case; a quoted name keeps its quotes, so that it never passes for a word or a bracket. */
+  /** In lower case. A quoted name includes its quotes, so that it never equals a word or a bracket. */
   readonly text: string;
-  /** Of a word or a quoted name: without quotes, in lower case. */
+  /** A word or a quoted name without quotes, in lower case. */
   readonly name: string;
 }
 
 export type TokenKind =
   | 'space'
   | 'comment'
-  // MySQL's comment that begins with an exclamation mark: code to the server.
+  // A comment of MySQL that begins with an exclamation mark; the server runs it.
   | 'executable'
   | 'string'
   // A quoted name.
@@ -26,19 +26,19 @@ export type TokenKind =
   | 'separator'
   // `:name`
   | 'parameter'
-  // A driver's own form of a parameter: `?`, `?1`, `$1`, SQLite's `$a` and `@a`.
+  // A driver's placeholder: `?`, `?1`, `$1`, SQLite's `$a` and `@a`.
   | 'placeholder'
   // MySQL's `@user` and `@@system`.
   | 'variable';
 
-/** A piece of SQL text; the tokens of a text cover it without a gap. */
+/** A piece of SQL text. The tokens of a text cover it without gaps. */
 export interface Token {
   readonly kind: TokenKind;
   readonly start: number;
   readonly end: number;
 }
 
-/** Words after which a value or an operator follows, so that what comes next is not a subscript. */
+/** Words that are followed by a value or an operator, so that a bracket after them is not a subscript. */
 export const KEYWORDS: ReadonlySet<string> = new Set(
   `all and any as between by case collate cross default distinct else end escape except exists false filter for from full glob group having
    ilike in inner intersect interval into is join lateral left like limit match natural not null of offset on or order outer over
@@ -66,8 +66,8 @@ const INVISIBLE = /[\s\p{Cc}\p{Cf}]/u;
 const CLOSERS: Readonly<Record<string, string>> = { '(': ')', '[': ']' };
 
 /**
- * Splits SQL text the way the dialect's own scanner does, in linear time.
- * Throws `invalid` with a position for text that no server would read: an open string or comment, an unknown character.
+ * Splits SQL text as the dialect's scanner does, in linear time. Throws `invalid` with a position for text that no server would
+ * accept: an unclosed string or comment, an unknown character.
  */
 export function tokenize(sql: string, { scan }: { readonly scan: Scanner }): Token[] {
   if (!sql.isWellFormed()) throw broken('The SQL query contains half of a surrogate pair; enter the character again.', 0);
@@ -89,7 +89,7 @@ export function tokenize(sql: string, { scan }: { readonly scan: Scanner }): Tok
   return tokens;
 }
 
-/** A name is what a reader takes it for. */
+/** Refuses names with hidden or look-alike characters. */
 function refuseDisguised(sql: string, { start, end }: Token): void {
   const at = disguisedAt(sql.slice(start, end));
   if (at < 0) return;
@@ -101,7 +101,7 @@ function refuseDisguised(sql: string, { start, end }: Token): void {
 
 export type Scanner = (sql: string, at: number, before: Token | undefined, open: string | undefined) => Token;
 
-/** What MySQL and SQLite share. */
+/** Tokens that MySQL and SQLite have in common. */
 export function plain(sql: string, at: number, before: Token | undefined): Token {
   if (sql[at] === ':' && sql[at + 1] !== '=') {
     const end = match(NAME, sql, at + 1);
@@ -110,7 +110,7 @@ export function plain(sql: string, at: number, before: Token | undefined): Token
   }
   const word = match(WORD, sql, at);
   if (word > at) return token('word', at, visible(sql, at, word));
-  // A table column such as t.1 is never a number.
+  // A column such as t.1 is not a number.
   const found = common(sql, at);
   if (found?.kind === 'number' && !(sql[at] === '.' && isName(sql, before))) {
     const rest = match(WORD_REST, sql, found.end);
@@ -131,7 +131,7 @@ export function common(sql: string, at: number): Token | undefined {
   return '()[]{},.'.includes(sql[at] ?? ' ') ? token('punctuation', at, at + 1) : undefined;
 }
 
-/** True when the token directly before is a name, and not a keyword. */
+/** True when the token before is a name and not a keyword. */
 export function isName(sql: string, before: Token | undefined): boolean {
   if (before?.kind === 'identifier') return true;
   return before?.kind === 'word' && !KEYWORDS.has(sql.slice(before.start, before.end).toLowerCase());
@@ -144,7 +144,7 @@ export function parameter(sql: string, at: number, end: number): Token {
   return token('parameter', at, end);
 }
 
-/** Offset behind a quoted piece in which the doubled quote stands for itself. */
+/** Offset after a quoted piece, in which a doubled quote is one quote. */
 export function quoted(sql: string, at: number, quote: string, backslash: boolean): number {
   const mark = quote.charCodeAt(0);
   for (let i = at + 1; i < sql.length; i++) {
@@ -193,7 +193,7 @@ export function unexpected(sql: string, at: number): never {
   throw broken(sentence, at);
 }
 
-/** A fault of the SQL text itself. */
+/** An error in the SQL text. */
 export function broken(detail: string, position: number): AppError {
   return new AppError('invalid', detail, { position, errors: [{ field: 'sql_query', message: detail }] });
 }

@@ -1,18 +1,18 @@
-import type { ScalarType } from '#core/contract/definitions/parameters.ts';
+import type { ScalarType } from './result.ts';
 import type { SqlDialect } from './dialect.ts';
 import { type Mention, mentions, unquoted } from './mentions.ts';
 import { KEYWORDS, tokenize, type Token } from './tokenize.ts';
 
-/** What a parameter is compared with or written to, as far as the text of a statement tells. */
+/** The column that a parameter is compared with or written to, as far as the text shows. */
 export interface ParameterUse {
   readonly name: string;
   /** The column's name, and the table or alias before its dot. */
   readonly column: { readonly of: string | null; readonly name: string } | null;
-  /** The column's own values are the ones that make sense: compared for equality, looked up in a list, or written. */
+  /** True when only values of the column make sense: compared for equality, looked up in a list, or written. */
   readonly exact: boolean;
-  /** It is looked up in: `in (:x)`, `= any(:x)`. */
+  /** True when values are looked up in it: `in (:x)`, `= any(:x)`. */
   readonly list: boolean;
-  /** Known from the place alone. */
+  /** The type that the position requires. */
   readonly type: ScalarType | null;
 }
 
@@ -26,19 +26,19 @@ const COMPARED = new Set(['=', '==', '<>', '!=', '<', '>', '<=', '>=', '<=>']);
 const EXACT = new Set(['=', '==', '<>', '!=', '<=>']);
 const LIKE = new Set(['like', 'ilike', 'glob', 'regexp', 'rlike']);
 
-/** Throws `invalid` for text that no server would read. */
+/** Throws `invalid` for text that no server would accept. */
 export function parameterUses(sql: string, dialect: SqlDialect): StatementUses {
   const tokens = meaningful(sql, dialect);
   const found = new Map<string, ParameterUse>();
   for (const { is_tested: _, ...use } of usesIn(sql, tokens)) {
     const known = found.get(use.name);
-    // The place that says most counts: a name may be tested for null first.
+    // The most informative use counts: a name may first be tested for null.
     if (known === undefined || (known.column === null && known.type === null)) found.set(use.name, use);
   }
   return { tables: mentions(sql, tokens), uses: [...found.values()] };
 }
 
-/** One for each place where the value counts: `:x is null` asks only whether there is one. Throws `invalid` as `parameterUses` does. */
+/** One entry per use of a value; `:x is null` only tests whether there is one. Throws `invalid` as `parameterUses` does. */
 export const everyUse = (sql: string, dialect: SqlDialect): readonly ParameterUse[] =>
   usesIn(sql, meaningful(sql, dialect)).filter(({ is_tested }) => !is_tested);
 
@@ -46,7 +46,7 @@ const meaningful = (sql: string, dialect: SqlDialect): Token[] =>
   tokenize(sql, dialect).filter(({ kind }) => kind !== 'space' && kind !== 'comment');
 
 interface ParameterPosition extends ParameterUse {
-  /** Only whether it is null counts. */
+  /** True when it is only tested for null. */
   readonly is_tested: boolean;
 }
 const NO_USE = { column: null, exact: false, list: false, type: null, is_tested: false } as const;
@@ -67,7 +67,7 @@ function createReader(sql: string, tokens: readonly Token[]) {
     tokens[at]?.kind === 'identifier' || (tokens[at]?.kind === 'word' && !KEYWORDS.has(text(at)));
   const nameAt = (at: number): string => unquoted(sql.slice(tokens[at]?.start, tokens[at]?.end));
 
-  /** Makes an expression of the column beside it, which has other values than the column. */
+  /** With an operator next to it, a column is part of an expression, which has other values than the column. */
   const isOperator = (at: number): boolean => /^[^\w\s"'`(),;.[\]:=<>!]+$|^::$/.test(text(at));
   /** The column whose name ends at a token. */
   const columnBefore = (at: number): ParameterUse['column'] => {
@@ -75,13 +75,13 @@ function createReader(sql: string, tokens: readonly Token[]) {
     const of = text(at - 1) === '.' && isName(at - 2) ? nameAt(at - 2) : null;
     return isOperator(of === null ? at - 1 : at - 3) ? null : { of, name: nameAt(at) };
   };
-  /** The column whose name begins at a token; a function's name is none. */
+  /** The column whose name starts at a token. Null for the name of a function. */
   const columnAfter = (at: number): ParameterUse['column'] => {
     if (!isName(at)) return null;
     const last = text(at + 1) === '.' && isName(at + 2) ? at + 2 : at;
     return text(last + 1) === '(' || isOperator(last + 1) ? null : columnBefore(last);
   };
-  /** The bracket that a list of values begins with. */
+  /** Index of the bracket at which a list of values starts. */
   const listStart = (at: number): number => {
     let start = at;
     while (start > 0 && (text(start) === ',' || ['parameter', 'number', 'string'].includes(tokens[start]?.kind ?? '')))
@@ -90,17 +90,17 @@ function createReader(sql: string, tokens: readonly Token[]) {
   };
   const beforeNot = (at: number): number => (text(at) === 'not' ? at - 1 : at);
 
-  /** `insert into t (a, b) values (:a, :b)`: the column at the same place. */
+  /** `insert into t (a, b) values (:a, :b)`: the column with the same index. */
   const insertedAt = (at: number, start: number): ParameterUse['column'] => {
-    let place = 0;
-    for (let i = start + 1; i < at; i++) if (text(i) === ',') place += 1;
+    let index = 0;
+    for (let i = start + 1; i < at; i++) if (text(i) === ',') index += 1;
     let values = start - 1;
     while (values > 0 && text(values) !== 'values') values -= 1;
     if (text(values - 1) !== ')') return null;
     let open = values - 2;
     while (open > 0 && text(open) !== '(') open -= 1;
     const names = tokens.slice(open + 1, values - 1).flatMap((_, i) => (isName(open + 1 + i) ? [nameAt(open + 1 + i)] : []));
-    const name = names[place];
+    const name = names[index];
     return name === undefined || !isName(open - 1) ? null : { of: null, name };
   };
 

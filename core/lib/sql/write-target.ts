@@ -4,7 +4,7 @@ import type { Statement } from './statement.ts';
 import { type StatementTokens, statementTokens } from './statement-tokens.ts';
 import { KEYWORDS } from './tokenize.ts';
 
-/** What may stand between a verb and its table: `or` takes the word behind it along. */
+/** Words allowed between a verb and its table; `or` includes the word after it. */
 const VERBS: Readonly<Record<string, { readonly between: ReadonlySet<string>; readonly needs: string | null }>> = {
   insert: { between: words('or low_priority delayed high_priority ignore into'), needs: null },
   replace: { between: words('low_priority delayed into'), needs: null },
@@ -12,32 +12,32 @@ const VERBS: Readonly<Record<string, { readonly between: ReadonlySet<string>; re
   delete: { between: words('low_priority quick ignore from only'), needs: 'from' },
   merge: { between: words('into only'), needs: 'into' },
 };
-/** Of a name: database, schema, table. */
-const MOST_PARTS = 3;
+/** Parts of a name: database, schema, table. */
+const MAX_NAME_PARTS = 3;
 const LONGEST = 128;
 const MOST_TARGETS = 3;
 
 /**
- * What a statement does to which table, such as `DELETE FROM notes`; of common table expressions that write, too. Null where that
- * cannot be told for sure.
+ * The command and table that a statement writes, such as `DELETE FROM notes`, including common table expressions that write. Null
+ * when that is not certain.
  */
 export function writeTarget({ nodes }: Pick<Statement, 'nodes'>, dialect: SqlDialect): string | null {
   const [target, without] = [true, false].map((blocks) => targetsOf(statementTokens(nodes, dialect, blocks)));
-  // It is the same whichever optional blocks there are.
+  // It must be the same with and without optional blocks.
   return target !== undefined && target === without ? target : null;
 }
 
 function targetsOf(its: StatementTokens): string | null {
   const within = its.tokens.flatMap((_, at) => (textAt(its, at - 1) === '(' && beginsWrite(its, at) ? [at] : []));
   const main = mainAt(its);
-  // A query that only reads what its expressions wrote.
-  const places = within.length > 0 && wordAt(its, main) === 'select' ? within : [...within, main];
-  const targets = places.map((at) => targetAt(its, at));
+  // The main query only reads what its common table expressions wrote.
+  const candidates = within.length > 0 && wordAt(its, main) === 'select' ? within : [...within, main];
+  const targets = candidates.map((at) => targetAt(its, at));
   if (targets.includes(null) || targets.length > MOST_TARGETS) return null;
   return [...new Set(targets)].join(' and ');
 }
 
-/** The functions that are called like verbs have their bracket behind them. */
+/** Functions with the name of a verb are followed by a parenthesis. */
 const beginsWrite = (its: StatementTokens, at: number): boolean =>
   Object.hasOwn(VERBS, wordAt(its, at)) && textAt(its, at + 1) !== '(';
 
@@ -48,7 +48,7 @@ const textAt = ({ sql, tokens }: StatementTokens, at: number): string => {
 const wordAt = (its: StatementTokens, at: number): string =>
   its.tokens[at]?.kind === 'word' ? textAt(its, at).toLowerCase() : '';
 
-/** Where the statement itself begins, behind its common table expressions; -1: not known. */
+/** Index at which the statement starts after its common table expressions. -1: unknown. */
 function mainAt(its: StatementTokens): number {
   if (wordAt(its, 0) !== 'with') return 0;
   let depth = 0;
@@ -66,23 +66,23 @@ function targetAt(its: StatementTokens, start: number): string | null {
   const command = wordAt(its, at);
   const verb = Object.hasOwn(VERBS, command) ? VERBS[command] : undefined;
   if (verb === undefined) return null;
-  const said = [command];
+  const words = [command];
   for (at++; verb.between.has(wordAt(its, at)); at++) {
-    said.push(wordAt(its, at));
-    if (said.at(-1) === 'or') said.push(wordAt(its, ++at));
+    words.push(wordAt(its, at));
+    if (words.at(-1) === 'or') words.push(wordAt(its, ++at));
   }
-  if (verb.needs !== null && !said.includes(verb.needs)) return null;
+  if (verb.needs !== null && !words.includes(verb.needs)) return null;
   const from = at;
-  while (isName(its, at) && textAt(its, at + 1) === '.' && at - from < 2 * MOST_PARTS) at += 2;
+  while (isName(its, at) && textAt(its, at + 1) === '.' && at - from < 2 * MAX_NAME_PARTS) at += 2;
   if (!isName(its, at) || !endsTarget(its, at + 1, command)) return null;
   const name = its.sql.slice(its.tokens[from]?.start, its.tokens[at]?.end);
-  return name.length > LONGEST ? null : `${said.join(' ').toUpperCase()} ${name}`;
+  return name.length > LONGEST ? null : `${words.join(' ').toUpperCase()} ${name}`;
 }
 
 const isName = (its: StatementTokens, at: number): boolean =>
   its.tokens[at]?.kind === 'identifier' || (its.tokens[at]?.kind === 'word' && !KEYWORDS.has(wordAt(its, at)));
 
-/** Whether no further table follows: MySQL changes several in one statement. */
+/** Whether no other table follows. In MySQL one statement can change several tables. */
 function endsTarget(its: StatementTokens, at: number, command: string): boolean {
   if (command !== 'update') return textAt(its, at) !== ',' && textAt(its, at) !== '.';
   const alias = textAt(its, at) === '*' ? at + 1 : at;

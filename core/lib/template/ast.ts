@@ -1,4 +1,4 @@
-/** A parsed template is plain JSON, so that it can be stored, hashed and frozen; positions are lines from 1. */
+/** Format of a parsed template. It is plain JSON, so that it can be stored, hashed and frozen. Lines are counted from 1. */
 export const TEMPLATE_FORMAT = 'sluice-template/1';
 
 export interface TemplateAst {
@@ -22,7 +22,7 @@ export type Expression =
   | { readonly type: 'list'; readonly items: readonly Expression[] }
   | { readonly type: 'dict'; readonly entries: readonly (readonly [Expression, Expression])[]; readonly line: number }
   | {
-      /** Evaluated strictly from left to right: one chain holds one level of precedence. */
+      /** Evaluated from left to right: one chain has operators of the same precedence. */
       readonly type: 'chain';
       readonly first: Expression;
       readonly rest: readonly { readonly op: ArithmeticOperator; readonly value: Expression }[];
@@ -40,7 +40,7 @@ export type Expression =
   | { readonly type: 'in'; readonly item: Expression; readonly list: Expression; readonly line: number }
   | { readonly type: 'choice'; readonly test: Expression; readonly yes: Expression; readonly no: Expression | null }
   | {
-      /** A filter, a test or a method; `args` stand in the order of its signature, null where nothing was given. */
+      /** A filter, a test or a method. `args` are in the order of its signature, null where an argument is missing. */
       readonly type: 'filter' | 'test' | 'method';
       readonly name: string;
       readonly value: Expression;

@@ -1,18 +1,18 @@
 import { AppError } from '#core/errors.ts';
 
 export interface Limits {
-  /** Work units: about one for each node evaluated, each list item made and each 8 characters made. */
+  /** Work units: about one per evaluated node, per created list item and per 8 created characters. */
   readonly steps: number;
-  /** Bytes of UTF-8 that a template may return, and characters of any text on the way. */
+  /** Maximum bytes of the output in UTF-8, and maximum characters of any intermediate text. */
   readonly output: number;
-  /** Items of any list that a template makes. */
+  /** Maximum items of any list that a template creates. */
   readonly items: number;
   readonly milliseconds: number;
   /** Milliseconds on a clock that only moves forward. */
   readonly now: () => number;
 }
 
-/** The same in preview and in the host (contract section 6). */
+/** Preview and host use the same limits. */
 export const TEMPLATE_LIMITS: Limits = {
   steps: 2_000_000,
   output: 1_048_576,
@@ -21,14 +21,14 @@ export const TEMPLATE_LIMITS: Limits = {
   now: () => performance.now(),
 };
 
-/** Each call is a charge made before the work is done or the memory taken; it throws when the template has had enough. */
+/** Each method is called before work is done or memory is allocated, and throws when the budget is used up. */
 export interface Budget {
   readonly limits: Limits;
   step(count: number): void;
   text(length: number): void;
   items(count: number): void;
-  /** Looking for one text in another: the engine's search is not linear for every pair of texts. */
-  search(text_length: number, wanted_length: number): void;
+  /** Charges for searching a text in another one, because the engine's search is not linear for every pair of texts. */
+  search(text_length: number, pattern_length: number): void;
 }
 
 const STEPS_BETWEEN_CLOCK_READINGS = 4_096;
@@ -38,7 +38,7 @@ export function createBudget(limits: Limits): Budget {
   let left = limits.steps;
   let checkpoint = left;
 
-  // Written so that a count that is not a number ends the template too.
+  // In this form, a NaN ends the template too.
   function step(count: number): void {
     left -= count;
     if (!(left >= checkpoint)) inspect();
@@ -63,13 +63,13 @@ export function createBudget(limits: Limits): Budget {
       if (!(count <= limits.items)) throw fault(`The template created a list of more than ${grouped(limits.items)} items.`);
       step(1 + count);
     },
-    search(text_length, wanted_length) {
-      step(1 + text_length / 8 + (text_length * wanted_length) / 4_096);
+    search(text_length, pattern_length) {
+      step(1 + text_length / 8 + (text_length * pattern_length) / 4_096);
     },
   };
 }
 
-/** A failure of a template while it runs; the renderer adds the line. */
+/** An error of a running template. The renderer adds the line. */
 export function fault(sentence: string): AppError {
   return new AppError('invalid', sentence);
 }

@@ -1,8 +1,8 @@
 import type { Budget } from './budget.ts';
 
 /**
- * Texts by whole characters: JavaScript counts those beyond 65 535 as two, and half of one is no text for whoever reads it. Texts
- * without such characters, which are nearly all, are counted as JavaScript does.
+ * Counts code points, because JavaScript counts characters beyond U+FFFF as two, and half of one is not valid text. Nearly all
+ * texts have no such characters, so JavaScript's count is correct for them.
  */
 const HALF = /[\ud800-\udfff]/;
 
@@ -15,24 +15,24 @@ export function lengthOf(budget: Budget, text: string): number {
   return count;
 }
 
-/** As `slice` of a text: a negative place counts from the end. */
+/** Like `slice` of a text: a negative index counts from the end. */
 export function sliceOf(budget: Budget, text: string, from: number, to = Number.POSITIVE_INFINITY): string {
   budget.step(text.length / 64);
   if (!HALF.test(text)) return text.slice(from, to);
   return text.slice(offsetOf(budget, text, from), offsetOf(budget, text, to));
 }
 
-/** Negative: from the end; undefined: there is none. */
+/** A negative index counts from the end. Undefined when there is no such character. */
 export function characterAt(budget: Budget, text: string, index: number): string | undefined {
   budget.step(text.length / 64);
   if (!HALF.test(text)) return text[index < 0 ? text.length + index : index];
-  const place = index < 0 ? lengthOf(budget, text) + index : index;
-  if (place < 0) return undefined;
-  const at = offsetOf(budget, text, place);
+  const position = index < 0 ? lengthOf(budget, text) + index : index;
+  if (position < 0) return undefined;
+  const at = offsetOf(budget, text, position);
   return at < text.length ? text.slice(at, at + widthAt(text, at)) : undefined;
 }
 
-/** A text in parts of `width` characters; the last one may be shorter. */
+/** Parts of `width` characters. The last one may be shorter. */
 export function* partsOf(budget: Budget, text: string, width: number): Generator<string> {
   budget.step(text.length / 8);
   const has_pairs = HALF.test(text);
@@ -47,16 +47,16 @@ export function* partsOf(budget: Budget, text: string, width: number): Generator
   }
 }
 
-/** The first character of what begins at a place, or the last one of what ends there. */
+/** The character that starts at an index, and the one that ends before it. */
 export const firstAt = (text: string, from: number): string => text.slice(from, from + widthAt(text, from));
 export const lastBefore = (text: string, to: number): string => {
   const pair = text.slice(Math.max(0, to - 2), to);
   return widthAt(pair, 0) === 2 ? pair : text.slice(Math.max(0, to - 1), to);
 };
 
-function offsetOf(budget: Budget, text: string, place: number): number {
+function offsetOf(budget: Budget, text: string, position: number): number {
   budget.step(text.length / 8);
-  let left = place < 0 ? lengthOf(budget, text) + place : place;
+  let left = position < 0 ? lengthOf(budget, text) + position : position;
   let at = 0;
   for (; left > 0 && at < text.length; left--) at += widthAt(text, at);
   return at;

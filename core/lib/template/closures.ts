@@ -6,12 +6,12 @@ import { isNone, isTruthy, kindOf, numberOf } from './values.ts';
 /** The state of one evaluation. */
 export interface Run {
   readonly budget: Budget;
-  /** Variables of the template by slot; `UNSET` where nothing was assigned yet. */
+  /** Variables of the template by slot. `UNSET` while unassigned. */
   readonly frame: unknown[];
-  /** What came from outside, in the order of `Program.free`. */
+  /** Values of external variables, in the order of `Program.free`. */
   readonly given: readonly unknown[];
   out: string;
-  /** Where a failure is reported. */
+  /** The line to report with an error. */
   line: number;
 }
 
@@ -42,7 +42,7 @@ export function fold(first: Value, rest: readonly Binary<unknown>[], line: numbe
   };
 }
 
-/** `a < b < c` is `a < b and b < c`, as in Python. */
+/** `a < b < c` means `a < b and b < c`, as in Python. */
 export function comparison(first: Value, rest: readonly Binary<boolean>[], line: number): Value {
   return (run) => {
     let left = first(run);
@@ -56,7 +56,7 @@ export function comparison(first: Value, rest: readonly Binary<boolean>[], line:
   };
 }
 
-/** The first item that decides, itself and not as a boolean. */
+/** The first item that determines the result, not converted to a boolean. */
 export function junction(items: readonly Value[], decides: boolean): Value {
   return (run) => {
     let result: unknown;

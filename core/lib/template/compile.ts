@@ -9,13 +9,13 @@ import { isNamespace, isTruthy, put, textOf } from './values.ts';
 export interface Program {
   readonly run: Action;
   readonly slots: number;
-  /** Names that may come from outside. */
+  /** Names that may be external variables. */
   readonly free: readonly string[];
-  /** Those of them that nothing in the template sets: they have to come from outside. */
+  /** External variables that the template never sets, so they must be given. */
   readonly unset: readonly string[];
 }
 
-/** Turns a tree into closures, once: no code is made from text. Names become slots, operations become references. */
+/** Compiles a tree to closures. No code is generated from text. Names become slots, and operations become references. */
 export function compile(ast: TemplateAst): Program {
   const variables = new Variables();
   const run = createCompiler(variables).block(ast.body, variables.global);

@@ -6,7 +6,7 @@ import { compile, type Program } from './compile.ts';
 import { data, isDenied } from './values.ts';
 import { UNSET } from './variables.ts';
 
-/** A template ready to run. `ast` is plain JSON: it may be stored and loaded again without the parser. */
+/** A compiled template. `ast` is plain JSON, so it can be stored and loaded again without the parser. */
 export interface Template {
   readonly ast: TemplateAst;
   readonly program: Program;
@@ -17,13 +17,13 @@ export function loadTemplate(ast: TemplateAst): Template {
 }
 
 /**
- * Runs a template over JSON values by name: `rows`, `params` and `vars`, or the arguments of a prompt.
+ * Renders a template with variables: `rows`, `params` and `vars`, or the arguments of a prompt.
  * Throws `invalid` with the line when the template fails or exceeds a limit.
  */
 export const renderTemplate = (template: Template, variables: Variables, limits: Limits = TEMPLATE_LIMITS): string =>
   append('', template, variables, createBudget(limits));
 
-/** The messages of a prompt. All of them together have the limits of one template. */
+/** Renders the messages of a prompt. The limits of one template apply to all of them together. */
 export function renderMessages<Role extends string>(
   messages: readonly { readonly role: Role; readonly template: Template }[],
   variables: Variables,
@@ -40,7 +40,7 @@ export function renderMessages<Role extends string>(
 
 type Variables = Readonly<Record<string, unknown>>;
 
-/** @param out what the templates before it wrote. @returns that, with what this one writes. */
+/** @param out the output of the previous templates. @returns `out` with the output of this one appended. */
 function append(out: string, { program }: Template, variables: Variables, budget: Budget): string {
   const frame = Array.from<unknown>({ length: program.slots }).fill(UNSET);
   const given = program.free.map((name) =>
@@ -55,7 +55,7 @@ function append(out: string, { program }: Template, variables: Variables, budget
   } catch (error) {
     throw failure(error, run.line);
   }
-  // Data may hold half characters, such as those of JSON in a database.
+  // Data can contain lone surrogates, for example in JSON of a database.
   return run.out.toWellFormed();
 }
 

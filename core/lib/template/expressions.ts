@@ -31,7 +31,7 @@ function operation(
   };
 }
 
-/** How each kind of expression becomes a closure. */
+/** Compiles each kind of expression to a closure. */
 export const EXPRESSIONS: Expressions = {
   literal:
     ({ value }) =>
@@ -117,10 +117,10 @@ export const EXPRESSIONS: Expressions = {
   },
 
   in({ item, list, line }, scope, compiler) {
-    const wanted = compiler.value(item, scope);
+    const member = compiler.value(item, scope);
     const within = compiler.value(list, scope);
     return (run) => {
-      const value = wanted(run);
+      const value = member(run);
       const container = within(run);
       run.line = line;
       return contains(run.budget, container, value);

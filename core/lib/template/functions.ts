@@ -3,14 +3,14 @@ import { createNamespace, type Dict, emptyDict, put } from './values.ts';
 import { whole } from './operation.ts';
 
 export interface TemplateFunction {
-  /** How many arguments by place it takes. */
+  /** Number of positional arguments. */
   readonly places: readonly [minimum: number, maximum: number];
-  /** Whether arguments by name are taken. */
+  /** Whether named arguments are allowed. */
   readonly named: boolean;
   readonly run: (budget: Budget, args: readonly unknown[], named: readonly (readonly [string, unknown])[]) => unknown;
 }
 
-/** Everything that can be called by its name. */
+/** All functions that a template can call, by name. */
 export const FUNCTIONS: ReadonlyMap<string, TemplateFunction> = new Map<string, TemplateFunction>([
   ['range', { places: [1, 3], named: false, run: range }],
   ['dict', { places: [0, 0], named: true, run: (_, __, named) => filled(emptyDict(), named) }],

@@ -6,7 +6,10 @@ import { fault } from './budget.ts';
 
 type For = Extract<Statement, { type: 'for' }>;
 
-/** A `for` loop: own scope, `loop`, unpacking, a filter (`if`) before the first turn, `else` when there was none. */
+/**
+ * Compiles a `for` loop with its scope, `loop`, unpacking, a filter (`if`) that is applied before the first iteration, and `else`
+ * for no iterations.
+ */
 export function compileLoop(compiler: Compiler, { names, list, where, body, otherwise, line }: For, outer: Scope): Action {
   const { variables } = compiler;
   const read = compiler.value(list, outer);
@@ -44,7 +47,7 @@ export function compileLoop(compiler: Compiler, { names, list, where, body, othe
   };
 }
 
-/** An item is unpacked from a list, or from the values of an object in their order. */
+/** Unpacks an item from a list, or from the values of an object in order. */
 function assigner(slots: readonly number[]): (run: Run, item: unknown) => void {
   const [only] = slots;
   if (slots.length === 1 && only !== undefined) {
@@ -78,5 +81,5 @@ function loopState(items: readonly unknown[], index: number): Dict {
   });
 }
 
-/** Searched in the tree, so that a loop that never asks pays nothing. */
+/** Searches the tree, so that a loop without `loop` has no cost for it. */
 const mentionsLoop = (tree: unknown): boolean => JSON.stringify(tree).includes('"name":"loop"');

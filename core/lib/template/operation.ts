@@ -1,18 +1,18 @@
 import { type Budget, fault } from './budget.ts';
 import { isNone, isNumeric, kindOf, numberOf, textOf } from './values.ts';
 
-/** A filter, a test or a method: what may follow a value, and the names that its arguments may be given by. */
+/** A filter, a test or a method, and the names of its arguments. */
 export interface Operation {
-  /** Names of the arguments in their order; each may be given by place or by name. */
+  /** Names of the arguments in order; each can be given by position or by name. */
   readonly params: readonly string[];
-  /** Names of further arguments that can only be given by name; they come after `params`. */
+  /** Names of further arguments that can only be given by name, after `params`. */
   readonly named?: readonly string[];
-  /** Any number of arguments may follow by place; they come after `named`. */
+  /** Whether any number of positional arguments may follow those in `named`. */
   readonly rest?: boolean;
   readonly run: (budget: Budget, value: unknown, args: readonly unknown[]) => unknown;
 }
 
-/** Puts values given by place where the operation looks for them; the places of those only given by name stay empty. */
+/** Assigns positional values to the arguments of the operation. Arguments that are only given by name stay empty. */
 export function arranged<Value>({ params, named = [], rest = false }: Operation, given: readonly Value[]): (Value | undefined)[] {
   const places = params.length;
   if (!rest && given.length > places)
@@ -41,7 +41,7 @@ export const onText = (
   },
 });
 
-/** A whole number given as an argument, `otherwise` when it was not. */
+/** An argument as an integer, or `otherwise` when it is missing. */
 export function whole(value: unknown, otherwise: number, name: string, minimum: number, maximum: number): number {
   if (isNone(value)) return otherwise;
   const number = isNumeric(value) ? numberOf(value) : Number.NaN;
@@ -49,7 +49,7 @@ export function whole(value: unknown, otherwise: number, name: string, minimum: 
   throw fault(`"${name}" must be a whole number from ${minimum} to ${maximum}.`);
 }
 
-/** A short text given as an argument, `otherwise` when it was not. */
+/** An argument as a short text, or `otherwise` when it is missing. */
 export function word(value: unknown, otherwise: string, name: string): string {
   if (isNone(value)) return otherwise;
   if (typeof value === 'string') return value;

@@ -1,7 +1,7 @@
 import { loadTemplate, type Template } from './evaluate.ts';
 import { readAst } from './read.ts';
 
-/** Throws `invalid` with line, column and position for whatever is not in the language (contract section 6). */
+/** Parses and compiles a template. Throws `invalid` with line, column and position for syntax that is not supported. */
 export function parseTemplate(text: string): Template {
   return loadTemplate(readAst(text));
 }

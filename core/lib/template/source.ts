@@ -7,7 +7,7 @@ interface Token {
   readonly colno: number;
 }
 
-/** A node as nunjucks makes it (lines and columns from 0); ours to translate, never to run. */
+/** A node of nunjucks' parser (lines and columns from 0). It is only translated, never run. */
 export interface SourceNode {
   readonly typename: string;
   readonly lineno: number;
@@ -23,7 +23,7 @@ interface Tokenizer {
   isFinished(): boolean;
 }
 
-/** The members of nunjucks 3.2.4's parser that are called here. */
+/** The members of nunjucks 3.2.4's parser that are used here. */
 interface Parser {
   readonly tokens: Tokenizer;
   readonly open_tags: Token[];
@@ -52,8 +52,8 @@ const AFTER_TEST = new Set(['and', 'or', 'not', 'if', 'else', 'in', 'is']);
 const ARGUMENT_STARTS = new Set(['string', 'int', 'float', 'boolean', 'none', 'symbol', 'left-bracket', 'left-curly']);
 
 /**
- * Reads the text with nunjucks' tokenizer and parser; its compiler, runtime and environment are never loaded. The parser is
- * loaded on first use, since a host with parsed templates does not need it.
+ * Parses the text with nunjucks' tokenizer and parser. Its compiler, runtime and environment are never loaded. The parser is
+ * loaded on first use, because a host with parsed templates does not need it.
  * Throws `invalid` with line, column and position.
  */
 export function readSource(text: string): SourceNode {
@@ -67,7 +67,7 @@ export function readSource(text: string): SourceNode {
   }
 }
 
-/** Where Jinja2 reads more than nunjucks does, and what must not be read at all. */
+/** Adds syntax of Jinja2 that nunjucks does not support, and refuses syntax that must not be used. */
 const jinjaSyntax = (base: Parser) => ({
   parseStatement(this: Parser): SourceNode | null {
     const tag = this.peekToken();
@@ -80,7 +80,7 @@ const jinjaSyntax = (base: Parser) => ({
     return statement;
   },
 
-  /** Raw text ends at the first end tag; one that never ends is a fault. */
+  /** Raw text ends at the first end tag. Throws when there is none. */
   parseRaw(this: Parser, name = 'raw'): SourceNode {
     const { lineno, colno } = this.advanceAfterBlockEnd();
     const rest = this.tokens.currentStr() ?? '';
@@ -89,13 +89,13 @@ const jinjaSyntax = (base: Parser) => ({
     const [tag, before, after] = end;
     const text = rest.slice(0, end.index);
     this.tokens.forwardN(end.index + tag.length);
-    const kept = this.dropLeadingWhitespace ? text.trimStart() : text;
+    const trimmed = this.dropLeadingWhitespace ? text.trimStart() : text;
     this.dropLeadingWhitespace = after === '-';
-    const value = before === '-' ? kept.trimEnd() : kept;
+    const value = before === '-' ? trimmed.trimEnd() : trimmed;
     return node('Output', { lineno, colno }, { children: [node('TemplateData', { lineno, colno }, { value })] });
   },
 
-  /** A test with its arguments, in brackets or, when there is one, without: `x is divisibleby 3`. */
+  /** A test with its arguments, in brackets, or a single one without: `x is divisibleby 3`. */
   parseIs(this: Parser): SourceNode {
     const left = this.parseCompare();
     if (!this.skipSymbol('is')) return left;
@@ -124,7 +124,7 @@ const jinjaSyntax = (base: Parser) => ({
     return this.peekToken()?.type === 'left-paren' ? this.parseSignature()['children'] : [];
   },
 
-  /** Lists may end in a comma, and `[start:stop:step]` is a slice. */
+  /** Lists may end with a comma, and `[start:stop:step]` is a slice. */
   parseAggregate(this: Parser): SourceNode | null {
     const open = this.peekToken();
     if (open?.type !== 'left-bracket') return base.parseAggregate.call(this);
@@ -159,7 +159,7 @@ const node = (typename: string, { lineno, colno }: { lineno: number; colno: numb
   ...fields,
 });
 
-/** What nunjucks says, as a sentence of ours; the first that matches. */
+/** Error messages by the messages of nunjucks. The first match is used. */
 const SENTENCES: readonly (readonly [RegExp, (match: RegExpExecArray) => string])[] = [
   [/^unavailable tag ([A-Za-z_]\w{0,63})$/, ([, tag]) => `The tag "${tag}" is not available in templates`],
   [/^unclosed (raw|verbatim)$/, ([, tag]) => `The tag "${tag}" is never closed with "end${tag}"`],
@@ -191,7 +191,7 @@ function syntaxError(text: string, parser: Parser, error: unknown): AppError {
   return templateError(text, line, column, 'The template cannot be read', error);
 }
 
-/** The text ended inside a tag or before an end tag: the tag opened last is what a person must look at. */
+/** When the text ends within a tag or before an end tag, the error is reported at the last opened tag. */
 function unfinished(text: string, { open_tags, tokens }: Parser, error: unknown): AppError {
   const tag =
     open_tags.find(({ value }) => !CLOSING.has(String(value))) && open_tags.findLast(({ value }) => TAGS.has(String(value)));
@@ -200,7 +200,7 @@ function unfinished(text: string, { open_tags, tokens }: Parser, error: unknown)
   return templateError(text, tag.lineno + 1, tag.colno + 1, `The tag "${name}" is never closed with "end${name}"`, error);
 }
 
-/** A fault at a place of the template; lines and columns count from 1. */
+/** An error at a position of the template. Lines and columns are counted from 1. */
 export function templateError(text: string, line: number, column: number, sentence: string, cause?: unknown): AppError {
   const lines = text.split('\n').slice(0, line);
   const within = Math.min(column, (lines.at(-1)?.length ?? 0) + 1);

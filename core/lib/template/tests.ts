@@ -27,7 +27,7 @@ const greater = comparison('>');
 const greater_or_equal = comparison('>=');
 const none = test(isNone);
 
-/** What may follow `is`, and the names that `select`, `reject`, `selectattr` and `rejectattr` take. */
+/** Tests for `is`, and for the arguments of `select`, `reject`, `selectattr` and `rejectattr`. */
 export const TESTS = operations({
   defined: test((value) => value !== undefined),
   undefined: test((value) => value === undefined),

@@ -4,19 +4,19 @@ import { renderTemplate, type Template } from './evaluate.ts';
 import { parseIntegers } from '#core/lib/exact-json.ts';
 import { isDeeper } from '#core/lib/nesting.ts';
 
-/** What a transform template made of the rows. */
+/** The result of a transform template. */
 export type Transformed = { readonly kind: 'json'; readonly value: Json } | { readonly kind: 'text'; readonly text: string };
 
-/** What a transform template sees. */
+/** The variables of a transform template. */
 export interface TransformInput {
   readonly rows: readonly Readonly<Record<string, Json>>[];
   readonly params: Readonly<Record<string, unknown>>;
   readonly vars: Readonly<Record<string, unknown>>;
-  /** Absent where nobody is known to call. */
+  /** Absent when there is no known caller. */
   readonly caller?: Readonly<Record<string, unknown>>;
 }
 
-/** The output of the template as JSON when it is JSON, else as text. Throws as `renderTemplate` does. */
+/** Renders a template. The output is JSON if it can be parsed, otherwise text. Throws like `renderTemplate`. */
 export function applyTransform(
   template: Template,
   { rows, params, vars, caller }: TransformInput,
@@ -28,12 +28,12 @@ export function applyTransform(
 const MAX_JSON_DEPTH = 64;
 
 function toTransformed(text: string): Transformed {
-  const kept: Transformed = { kind: 'text', text };
-  if (!/^\s*[-[{"\dtfn]/.test(text)) return kept;
+  const as_text: Transformed = { kind: 'text', text };
+  if (!/^\s*[-[{"\dtfn]/.test(text)) return as_text;
   try {
     const value = parseIntegers(text) as Json;
-    return isDeeper(value, MAX_JSON_DEPTH) ? kept : { kind: 'json', value };
+    return isDeeper(value, MAX_JSON_DEPTH) ? as_text : { kind: 'json', value };
   } catch {
-    return kept;
+    return as_text;
   }
 }

@@ -2,10 +2,10 @@ import { type Budget, fault } from './budget.ts';
 import { characterAt, lengthOf } from './characters.ts';
 import { isNumberText } from './numbers/decimal.ts';
 
-/** Marks the one kind of object that a template may change; keys of templates are texts, so none can reach it. */
+/** Marks the only kind of object that a template can change. Keys in templates are texts, so none can access this one. */
 const NAMESPACE = Symbol('namespace');
 const MAX_NESTING = 100;
-/** Never read nor written, whatever the object is. */
+/** Keys that are never read or written, on any object. */
 const DENIED: ReadonlySet<unknown> = new Set(['__proto__', 'constructor', 'prototype']);
 
 export type Dict = Record<string, unknown>;
@@ -23,20 +23,22 @@ export function createNamespace(): Dict {
   return namespace;
 }
 
-/** Sets a key of an object that the template itself made. */
+/** Sets a key of an object that the template created. */
 export function put(dict: Dict, key: string, value: unknown): void {
   if (isDenied(key)) throw fault('A key must not be named __proto__, constructor or prototype.');
   dict[key] = value;
 }
 
-/** Nothing but data enters an evaluation: a function or symbol reads as missing. */
+/** Only data enters an evaluation: functions and symbols count as missing. */
 export function data(value: unknown): unknown {
   const type = typeof value;
   if (type === 'function' || type === 'symbol') return undefined;
   return type === 'bigint' ? String(value) : value;
 }
 
-/** An own property, a list item (negative from the end), a character, or `length`; undefined for anything else. */
+/**
+ * A property of the object itself, a list item (negative from the end), a character, or `length`. Undefined for anything else.
+ */
 export function get(budget: Budget, target: unknown, key: unknown): unknown {
   if (typeof target === 'string' || Array.isArray(target)) {
     const is_text = typeof target === 'string';
@@ -50,14 +52,14 @@ export function get(budget: Budget, target: unknown, key: unknown): unknown {
   return data((target as Dict)[name]);
 }
 
-/** Own keys and values, without those that are denied. */
+/** Keys and values of the object itself, without the denied ones. */
 export function entriesOf(budget: Budget, mapping: Dict): [string, unknown][] {
   const keys = Object.keys(mapping);
   budget.items(keys.length);
   return keys.filter((key) => !DENIED.has(key)).map((key) => [key, data(mapping[key])]);
 }
 
-/** What a loop or list filter goes through: items, keys of an object, characters of a text, nothing for none. */
+/** The items of a loop or list filter: list items, keys of an object, characters of a text. Empty for none. */
 export function itemsOf(budget: Budget, value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value;
   if (isNone(value)) return [];
@@ -69,14 +71,14 @@ export function itemsOf(budget: Budget, value: unknown): readonly unknown[] {
   throw fault(`A ${typeof value} cannot be looped over; a list, an object or a text is needed.`);
 }
 
-/** Follows `a.b.0` from item to value, as `attribute=` of the list filters does. */
+/** Reads a path such as `a.b.0`, for `attribute=` of list filters. */
 export function createGetter(budget: Budget, attribute: unknown): (item: unknown) => unknown {
   if (typeof attribute === 'number') return (item) => get(budget, item, attribute);
   if (typeof attribute !== 'string' || attribute.length > 200) throw fault('An attribute is given as its name, such as "total".');
   if (!attribute.includes('.')) return (item) => get(budget, item, attribute);
   const path = attribute.split('.').map((part) => (/^\d{1,6}$/.test(part) ? Number(part) : part));
   return (item) => {
-    // A column may itself be named with a dot.
+    // The name of a column may contain a dot.
     const whole = get(budget, item, attribute);
     return whole === undefined ? path.reduce<unknown>((value, key) => get(budget, value, key), item) : whole;
   };
@@ -87,14 +89,14 @@ export function isTruthy(value: unknown): boolean {
   return Array.isArray(value) ? value.length > 0 : Object.keys(value).length > 0;
 }
 
-/** How a value stands in the output: none as nothing, lists and objects as JSON. */
+/** The output of a value: empty for none, JSON for lists and objects. */
 export function textOf(budget: Budget, value: unknown): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   return typeof value === 'object' && value !== null ? toJson(budget, value) : '';
 }
 
-/** Compact JSON, or indented by `indent` spaces; none is null. */
+/** Compact JSON, or indented by `indent` spaces. None is null. */
 export function toJson(budget: Budget, value: unknown, indent = 0): string {
   budget.text(weigh(budget, value, indent, 0));
   const json = JSON.stringify(value ?? null, null, indent);
@@ -102,7 +104,7 @@ export function toJson(budget: Budget, value: unknown, indent = 0): string {
   return json;
 }
 
-/** Walks the whole value before it is written, since shared parts can make little memory into endless text. */
+/** Measures the whole value before it is written, because shared parts can expand to a very long text. */
 function weigh(budget: Budget, value: unknown, indent: number, depth: number): number {
   if (typeof value === 'string') return value.length + 2;
   if (typeof value === 'function' || typeof value === 'symbol' || typeof value === 'bigint') {
@@ -128,7 +130,7 @@ function weigh(budget: Budget, value: unknown, indent: number, depth: number): n
   return length;
 }
 
-/** A number for arithmetic, also from the text of a decimal or large integer. */
+/** A number for arithmetic. Texts of decimals and large integers are converted. */
 export function numberOf(value: unknown): number {
   if (typeof value === 'number') return value;
   if (typeof value === 'boolean') return value ? 1 : 0;
@@ -146,7 +148,7 @@ export function kindOf(value: unknown): string {
   return typeof value === 'object' ? 'an object' : typeof value === 'string' ? 'a text' : `a ${typeof value}`;
 }
 
-/** Equality of content, as in Jinja2: no text equals a number, true equals 1; none equals a missing value. */
+/** Compares contents, as in Jinja2: a text never equals a number, true equals 1, and none equals a missing value. */
 export function isEqual(budget: Budget, a: unknown, b: unknown, depth = 0): boolean {
   budget.step(1);
   if (a === b && typeof a !== 'string') return true;
@@ -166,7 +168,7 @@ export function isEqual(budget: Budget, a: unknown, b: unknown, depth = 0): bool
   return keys.every((key) => Object.hasOwn(b, key) && isEqual(budget, (a as Dict)[key], (b as Dict)[key], depth + 1));
 }
 
-/** The order for `<` and `>`: numbers (also as text against a number), texts, lists; null when there is none. */
+/** The order for `<` and `>`: numbers (also texts with numbers), texts, lists. Null when the values cannot be compared. */
 export function compare(budget: Budget, a: unknown, b: unknown): number | null {
   if (isNone(a) || isNone(b)) return null;
   if (typeof a === 'string' && typeof b === 'string') return order(budget, a, b);
@@ -175,7 +177,7 @@ export function compare(budget: Budget, a: unknown, b: unknown): number | null {
   throw fault(`${kindOf(a)} and ${kindOf(b)} have no order.`.replace(/^a/, 'A'));
 }
 
-/** A total order for sorting: numbers, texts, lists, objects, and none at the end. */
+/** A total order for sorting: numbers, texts, lists, objects, and none last. */
 export function order(budget: Budget, a: unknown, b: unknown): number {
   budget.step(1);
   const difference = rank(a) - rank(b);
@@ -201,13 +203,13 @@ function rank(value: unknown): number {
   return isNone(value) ? 4 : 3;
 }
 
-/** Whether `item` is in a list, is a key of an object, or stands in a text. */
+/** Whether `item` is in a list, a key of an object, or part of a text. */
 export function contains(budget: Budget, list: unknown, item: unknown): boolean {
   if (typeof list === 'string') {
     if (isNone(item)) return false;
-    const wanted = textOf(budget, item);
-    budget.search(list.length, wanted.length);
-    return list.includes(wanted);
+    const pattern = textOf(budget, item);
+    budget.search(list.length, pattern.length);
+    return list.includes(pattern);
   }
   if (Array.isArray(list)) return list.some((entry) => isEqual(budget, entry, item));
   if (isNone(list)) return false;

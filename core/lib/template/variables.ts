@@ -5,11 +5,11 @@ export interface Compiler {
   readonly variables: Variables;
   value(expression: Expression, scope: Scope): Value;
   sequence(statements: readonly Statement[], scope: Scope): Action;
-  /** A sequence with a charge for all its nodes at once; the loops in it charge for their own. */
+  /** A sequence of statements, charged once for all its nodes. Loops in it are charged separately. */
   block(statements: readonly Statement[], scope: Scope): Action;
 }
 
-/** What stands in a slot until something is assigned; no expression can yield it. */
+/** The value of an unassigned slot. No expression can return it. */
 export const UNSET: unique symbol = Symbol('unset');
 
 export interface Scope {
@@ -20,14 +20,14 @@ export interface Scope {
 }
 
 /**
- * Gives every name its slot at compile time. Loops have scopes of their own, as in Jinja2; since a scope is entered anew
- * each time, a name can only be read after the place that sets it.
+ * Assigns a slot to every name at compile time. Each loop has a scope, as in Jinja2. A scope starts empty each time, so a name
+ * can only be read after it was set.
  */
 export class Variables {
   count = 0;
-  /** Names that may come from outside, with their place among them. */
+  /** Names that may be external variables, with their slots. */
   readonly free = new Map<string, number>();
-  /** Those of them that nothing in the template sets. */
+  /** External variables that the template never sets. */
   readonly unset = new Set<string>();
   readonly global: Scope = { slots: new Map(), certain: new Set(), outer: null };
 
@@ -42,7 +42,7 @@ export class Variables {
     return slot;
   }
 
-  /** Reads the innermost variable of that name that has a value, at last the one from outside. */
+  /** Reads the innermost variable with this name that has a value, otherwise the external one. */
   reader(scope: Scope | null, name: string, is_set = false): Value {
     if (scope === null) return this.freeReader(name, is_set);
     const slot = scope.slots.get(name);

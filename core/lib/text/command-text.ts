@@ -1,11 +1,11 @@
 /** Texts that people paste into a shell or a file. */
 
-export const TOKEN_PLACE = 'YOUR_TOKEN';
-export const CLIENT_PLACES = { client_id: 'CLIENT_ID', client_secret: 'CLIENT_SECRET' } as const;
+export const TOKEN_PLACEHOLDER = 'YOUR_TOKEN';
+export const CLIENT_PLACEHOLDERS = { client_id: 'CLIENT_ID', client_secret: 'CLIENT_SECRET' } as const;
 
-/** What somebody has to replace in a text before it works. */
+/** The placeholders that a person has to replace before a text works. */
 export const placeholdersIn = (text: string): readonly string[] =>
-  [TOKEN_PLACE, ...Object.values(CLIENT_PLACES)].filter((place) => text.includes(place));
+  [TOKEN_PLACEHOLDER, ...Object.values(CLIENT_PLACEHOLDERS)].filter((placeholder) => text.includes(placeholder));
 
 /** A word quoted for a POSIX shell. */
 export const shellQuote = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`;

@@ -1,20 +1,20 @@
 import { AppError } from '#core/errors.ts';
 
-/** What a parameter of type `datetime` holds (core/query/argument-values.ts). */
+/** The value of a parameter of type `datetime`. */
 const DATETIME = /^(\d{4}-\d\d-\d\d)(?:[Tt ](\d\d:\d\d)(:\d\d)?(\.\d+)?(?: ?(?:([Zz])|([+-]\d\d)(?::?(\d\d))?))?)?$/;
 
 /** The parts of an ISO 8601 date and time. */
 export interface Datetime {
   readonly date: string;
-  /** Such as `03:04:05`. */
+  /** For example `03:04:05`. */
   readonly time: string;
-  /** Empty, or digits behind their point. */
+  /** Empty, or a point and digits. */
   readonly fraction: string;
   /** Empty, `Z`, or an offset such as `+02:00`. */
   readonly zone: string;
 }
 
-/** Null: not a date and time, such as `infinity`. A date alone is its first moment. */
+/** Parses a date and time. Null for other texts, such as `infinity`. A date alone means its start. */
 export function parseDatetime(text: string): Datetime | null {
   const [, date, minutes = '00:00', seconds = ':00', fraction = '', utc, hours, rest = '00'] = DATETIME.exec(text) ?? [];
   if (date === undefined) return null;
@@ -23,7 +23,9 @@ export function parseDatetime(text: string): Datetime | null {
   return Number.isNaN(momentOf(datetime)) ? null : datetime;
 }
 
-/** As ISO 8601 writes it; other text stays, and so do a date alone and the blank of a local time: that is how it is stored. */
+/**
+ * Converts to ISO 8601. Other text, dates alone and the space of a local time stay unchanged, because they are stored that way.
+ */
 export function isoDatetime(text: string): string {
   const datetime = parseDatetime(text);
   if (datetime === null || text.length === datetime.date.length) return text;
@@ -31,14 +33,14 @@ export function isoDatetime(text: string): string {
   return datetime.zone === '' && text.includes(' ') ? iso.replace('T', ' ') : iso;
 }
 
-/** The same moment in UTC. Without a zone it stays as it is: it is meant in the zone of the session. */
+/** The same moment in UTC. Without a zone it stays unchanged, because it refers to the zone of the session. */
 export function utcDatetime(text: string): string {
   const datetime = parseDatetime(text);
   if (datetime === null || datetime.zone === '') return text;
   return `${textOf(atOffset(datetime, 0))}Z`;
 }
 
-/** The same moment as clocks at another offset show it. Without a zone it stays as it is. @param minutes ahead of UTC. */
+/** The same moment at another offset. Without a zone it stays unchanged. @param minutes ahead of UTC. */
 export function atOffset(datetime: Datetime, minutes: number): Datetime {
   const { zone, fraction } = datetime;
   if (zone === '') return datetime;

@@ -3,16 +3,16 @@ export interface DiffLine {
   readonly text: string;
 }
 
-/** A piece of a line; `marked` when the line beside it has something else there. */
+/** A piece of a line; `marked` when the corresponding line differs there. */
 export interface Piece {
   readonly text: string;
   readonly marked: boolean;
 }
 
-/** Beyond this many parts on a side the middle is shown as removed and added as a whole. */
-const MOST_PARTS = 2_000;
+/** With more parts on a side, the middle is shown as removed and added as a whole. */
+const MAX_PARTS = 2_000;
 
-/** The lines of both texts, in the order in which one becomes the other (longest common subsequence). */
+/** The lines of both texts as an edit sequence (longest common subsequence). */
 export const diffLines = (before: string, after: string): DiffLine[] => diffParts(before.split('\n'), after.split('\n'));
 
 function diffParts(before: readonly string[], after: readonly string[]): DiffLine[] {
@@ -29,10 +29,10 @@ function diffParts(before: readonly string[], after: readonly string[]): DiffLin
 }
 
 const WORD = /\s+|[\p{L}\p{N}_]+|[^\s\p{L}\p{N}_]/gu;
-/** Lines that have less than this part in common are other lines, not changed ones. */
-const ALIKE = 0.4;
+/** Lines that have less than this share in common count as different lines, not as changed ones. */
+const MIN_SIMILARITY = 0.4;
 
-/** For each line what of it changed: a removed line is compared with the added one that stands in its place. */
+/** Marks the changed parts of each line, comparing a removed line with the added line that replaces it. */
 export function markWords(lines: readonly DiffLine[]): Piece[][] {
   const pieces = lines.map(({ text, kind }): Piece[] => [{ text, marked: kind !== 'same' && text.trim() === '' }]);
   for (let at = 0; at < lines.length; at += 1) {
@@ -44,7 +44,7 @@ export function markWords(lines: readonly DiffLine[]): Piece[][] {
       if (old === undefined || now?.kind !== 'added') continue;
       const parts = diffParts(old.text.match(WORD) ?? [], now.text.match(WORD) ?? []);
       const same = parts.reduce((sum, { kind, text }) => sum + (kind === 'same' ? text.length : 0), 0);
-      if (same < ALIKE * Math.max(old.text.length, now.text.length)) continue;
+      if (same < MIN_SIMILARITY * Math.max(old.text.length, now.text.length)) continue;
       pieces[at + offset] = sideOf(parts, 'removed');
       pieces[at + removed + offset] = sideOf(parts, 'added');
     }
@@ -59,7 +59,7 @@ const sideOf = (parts: readonly DiffLine[], side: 'removed' | 'added'): Piece[] 
 function middle(before: readonly string[], after: readonly string[]): DiffLine[] {
   const removed = (text: string): DiffLine => ({ kind: 'removed', text });
   const added = (text: string): DiffLine => ({ kind: 'added', text });
-  if (before.length * after.length > MOST_PARTS ** 2 || before.length === 0 || after.length === 0) {
+  if (before.length * after.length > MAX_PARTS ** 2 || before.length === 0 || after.length === 0) {
     return [...before.map(removed), ...after.map(added)];
   }
   const width = after.length + 1;
@@ -90,7 +90,7 @@ function commonStart(one: readonly string[], other: readonly string[]): number {
   return count;
 }
 
-/** The changed lines with `around` equal ones beside them; what is left out between is a number. */
+/** The changed lines with `around` equal lines beside them; a number replaces the lines omitted in between. */
 export function foldSame<L extends { readonly kind: DiffLine['kind'] }>(
   lines: readonly L[],
   around = 3,

@@ -1,10 +1,10 @@
-/** The first code units of a text, but for half of a character. */
+/** The first `length` code units of a text, without a trailing half of a surrogate pair. */
 export const beginning = (text: string, length: number): string => text.slice(0, isHalfAt(text, length) ? length - 1 : length);
 
-/** A text in so many code units, and one for what is left out at its end. */
+/** Cuts a text to `most` code units, including an ellipsis. */
 export const cut = (text: string, most: number): string => (text.length <= most ? text : `${beginning(text, most)}…`);
 
-/** A name in so many characters. Names that begin alike are told apart by their ends, so the middle is left out. */
+/** Shortens a name to `most` characters. Similar names differ at their ends, so the middle is omitted. */
 export function shorten(text: string, most: number): string {
   if (text.length <= most) return text;
   const tail = Math.floor((most - 1) / 2);
@@ -12,10 +12,10 @@ export function shorten(text: string, most: number): string {
   return `${beginning(text, most - 1 - tail)}…${text.slice(isHalfAt(text, end) ? end + 1 : end)}`;
 }
 
-/** Whether a character of two code units stands around this place. */
-const isHalfAt = (text: string, place: number): boolean => (text.codePointAt(place - 1) ?? 0) > 0xffff;
+/** Whether an index is in the middle of a surrogate pair. */
+const isHalfAt = (text: string, index: number): boolean => (text.codePointAt(index - 1) ?? 0) > 0xffff;
 
-/** The first sentence of the first line, cut with an ellipsis where it is longer. @param longest in characters. */
+/** The first sentence of the first line, cut with an ellipsis when it is longer. @param longest in characters. */
 export function firstSentence(text: string, longest: number): string {
   const line = text.trim().split('\n')[0] ?? '';
   const sentence = /^.*?[.!?](?=\s|$)/.exec(line)?.[0] ?? line;

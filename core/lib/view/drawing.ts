@@ -1,24 +1,35 @@
-import type { View, ViewKind } from '#core/contract/definitions/view.ts';
 import { cellText } from '../csv.ts';
 import { columnKind, type Table } from './table.ts';
 
-/** Everything that is needed to draw a result: what a tool says of its view, and for the rest what its rows look like. */
+export type DrawingKind = 'table' | 'record' | 'value' | 'bar' | 'line' | 'area' | 'pie' | 'none';
+
+/** How a result shall be drawn; what is absent follows from its rows. */
+export interface View {
+  readonly kind: DrawingKind;
+  readonly x?: string | undefined;
+  readonly y?: readonly string[] | undefined;
+  readonly series?: string | undefined;
+  readonly title?: string | undefined;
+  readonly format?: string | undefined;
+}
+
+/** Everything needed to draw a result: its view, completed from its rows. */
 export interface Drawing {
-  readonly kind: ViewKind;
-  /** Column of the axis or of the categories; null: the kind has none. */
+  readonly kind: DrawingKind;
+  /** Column of the axis or the categories. Null: the kind has none. */
   readonly x: string | null;
   /** Columns of the values. */
   readonly y: readonly string[];
-  /** Column whose values tell the lines or bars apart. */
+  /** Column whose values distinguish the lines or bars. */
   readonly series: string | null;
   readonly title: string | null;
   readonly format: string | null;
 }
 
-const CHARTS: ReadonlySet<ViewKind> = new Set(['bar', 'line', 'area', 'pie']);
-export const isChart = (kind: ViewKind): boolean => CHARTS.has(kind);
+const CHARTS: ReadonlySet<DrawingKind> = new Set(['bar', 'line', 'area', 'pie']);
+export const isChart = (kind: DrawingKind): boolean => CHARTS.has(kind);
 
-/** Numbers that name something are no amounts. */
+/** Numeric identifiers are not amounts. */
 const NAMES = /^(?:id|.*_id|.*Id|code|zip|postcode|phone)$/;
 const YEAR = /^(?:year|yr|.*_year)$/i;
 const BARS = { from: 2, to: 50 };
@@ -33,21 +44,24 @@ interface Columns {
 
 function sortColumns(table: Table): Columns {
   const kinds = new Map(table.columns.map((column) => [column, kindOf(table, column)]));
-  const of = (wanted: string) => table.columns.filter((column) => kinds.get(column) === wanted);
+  const of = (kind: string) => table.columns.filter((column) => kinds.get(column) === kind);
   return { numbers: of('number'), times: of('time'), texts: of('text') };
 }
 
-/** As `columnKind`, but years are times and numbers that name something are texts. */
+/** Like `columnKind`, but years are times and numeric identifiers are texts. */
 function kindOf(table: Table, column: string): string {
   const kind = columnKind(table, column);
   if (kind !== 'number') return kind;
   return YEAR.test(column) ? 'time' : NAMES.test(column) ? 'text' : 'number';
 }
 
-/** How a result is drawn by itself: a cell as a value, a row as a record, numbers over time as lines, numbers of categories as bars. */
-export function inferDrawing(table: Table): Drawing {
+/**
+ * How a result without a view is drawn: a cell as a value, a row as a record, numbers over time as lines, numbers per category as
+ * bars.
+ */
+function inferDrawing(table: Table): Drawing {
   const { columns, rows } = table;
-  const plain = (kind: ViewKind, y: readonly string[] = []): Drawing => ({ ...NOTHING, kind, y });
+  const plain = (kind: DrawingKind, y: readonly string[] = []): Drawing => ({ ...NOTHING, kind, y });
   if (rows.length === 1) return columns.length === 1 ? plain('value', columns) : plain('record');
   const { numbers, times, texts } = sortColumns(table);
   const [x] = times;
@@ -73,7 +87,7 @@ const isRepeated = ({ rows }: Table, columns: readonly string[]): boolean =>
   new Set(rows.map((row) => keyOf(row, columns))).size < rows.length;
 const valuesOf = ({ rows }: Table, column: string): number => new Set(rows.map((row) => keyOf(row, [column]))).size;
 
-/** What a tool says, completed from its rows. A chart that these rows do not allow becomes a table. */
+/** Completes a tool's view from the rows. A chart that these rows do not allow becomes a table. */
 export function resolveDrawing(view: View | null, table: Table): Drawing {
   const title = view?.title ?? null;
   const format = view?.format ?? null;
@@ -99,6 +113,6 @@ export function resolveDrawing(view: View | null, table: Table): Drawing {
   return drawable ? { kind: view.kind, x, y, series, title, format } : { ...NOTHING, kind: 'table', title, format };
 }
 
-/** Whether each value of the axis stands once, or once in each of the series: a chart has one place for it. */
+/** Whether each axis value occurs once, or once per series: a chart has one position for it. */
 const hasOneRowEach = (table: Table, x: string, series: string | null): boolean =>
   series === null ? !isRepeated(table, [x]) : !isRepeated(table, [x, series]) && valuesOf(table, series) <= MOST_SERIES;

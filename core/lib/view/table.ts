@@ -6,12 +6,12 @@ export const isMembers = (value: unknown): value is Members =>
 
 export interface Table {
   readonly columns: readonly string[];
-  /** What the database calls the type of each column, where it is known. */
+  /** The database's type names of the columns, where they are known. */
   readonly types?: readonly string[];
   readonly rows: readonly Members[];
 }
 
-/** Rows of whatever shape a result has: `rows`, `row`, `values`, `value`, `result`, or a list itself. */
+/** Rows in any form that a result has: `rows`, `row`, `values`, `value`, `result`, or a list itself. */
 export function toTable(json: unknown): Table | undefined {
   if (Array.isArray(json)) return fromList(json);
   if (!isMembers(json)) return undefined;
@@ -28,11 +28,11 @@ function fromList(list: readonly unknown[]): Table | undefined {
   return list.some(isMembers) ? undefined : { columns: ['value'], rows: list.map((value) => ({ value })) };
 }
 
-/** A number as a text: databases send those that JavaScript would not hold exactly so. */
+/** A number as text: databases send numbers this way when JavaScript cannot represent them exactly. */
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/i;
 const DATE = /^\d{4}-\d\d(?:-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)?)?)?$/;
 
-/** What the cells of a column are drawn as. */
+/** How the cells of a column are drawn. */
 export type ColumnKind = 'number' | 'time' | 'text';
 
 export const toNumber = (value: unknown): number | null => {

@@ -5,13 +5,13 @@ import { isSent } from '#core/query/arguments.ts';
 import { behind, type InsightDraft, type InsightRule, times } from './insight.ts';
 import type { ObservedCall, ObservedTool } from './observed.ts';
 
-/** So often an argument has to be refused for one reason, and for so many of the calls of its tool. */
+/** Minimum number of refusals of an argument for one reason, and their minimum share of the calls of the tool. */
 const LEAST = 3;
 const LEAST_SHARE = 0.05;
 const LONGEST_DESCRIPTION = 5_000;
 const SHOWN_CHOICES = 20;
 
-/** An argument that callers get wrong in the same way: its description does not say enough. */
+/** Callers repeatedly send a wrong argument in the same way: its description is not clear enough. */
 export const argumentFails: InsightRule = {
   name: 'argument-fails',
   passes: true,
@@ -45,19 +45,19 @@ export const argumentFails: InsightRule = {
 
 interface ArgumentFault {
   readonly parameter: Parameter;
-  /** What the caller got, without places and values. */
+  /** The message to the caller, without positions and values. */
   readonly sentence: string;
 }
 
-/** The sentences about parameters in what a caller got (`core/query/arguments.ts` writes one for each). */
+/** The sentences about parameters in an error message (`core/query/arguments.ts` writes one per parameter). */
 function faultsIn(message: string, parameters: readonly Parameter[]): ArgumentFault[] {
   return parameters.flatMap((parameter) => {
     const { name } = parameter;
-    const own = new RegExp(
+    const pattern = new RegExp(
       `(?:^|[.?] )(${name} (?:must|is|has|does)\\b.*?[.?])(?= [A-Za-z_]\\w* (?:must|is|has|does)\\b| There is no |$)`,
       's',
     );
-    const sentence = own.exec(message)?.[1];
+    const sentence = pattern.exec(message)?.[1];
     if (sentence !== undefined) return [{ parameter, sentence: sentence.replace(/at position \d+/, 'in the list') }];
     return message.includes(`Did you mean ${name}?`) ? [{ parameter, sentence: `Callers use another name for ${name}.` }] : [];
   });
@@ -88,9 +88,9 @@ function toFound(
 interface FaultPattern {
   readonly of: RegExp;
   readonly advice: string;
-  /** What the description lacks; undefined: nothing can be added by itself. */
+  /** A sentence to add to the description. Undefined when there is no suggestion. */
   readonly says: (parameter: Parameter) => string | undefined;
-  /** A person can be asked for it. */
+  /** The caller can request the value from the person. */
   readonly asks?: true;
 }
 
@@ -135,10 +135,10 @@ const FAULT_PATTERNS: readonly FaultPattern[] = [
   {
     of: /must be (?:a number|true or false|a string|an array|a UUID|a date)/,
     advice: 'Say the type in the description and give an example, or change the type.',
-    says: ({ type }) => SAID[type],
+    says: ({ type }) => TYPE_HINTS[type],
   },
 ];
-const SAID: Partial<Readonly<Record<Parameter['type'], string>>> = {
+const TYPE_HINTS: Partial<Readonly<Record<Parameter['type'], string>>> = {
   number: 'A number, without quotes.',
   boolean: 'true or false, without quotes.',
   date: 'A date such as 2026-01-31.',

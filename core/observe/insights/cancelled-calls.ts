@@ -6,7 +6,7 @@ const LEAST_SHARE = 0.1;
 const SAMPLE = 50;
 const MOST_TOOLS = 20;
 
-/** Many calls of a tool are cancelled: whoever waits gives up. */
+/** Many calls of a tool are cancelled because callers stop waiting. */
 export const cancelledCalls: InsightRule = {
   name: 'cancelled-calls',
   passes: true,
@@ -28,7 +28,7 @@ export const cancelledCalls: InsightRule = {
           0.5,
         );
         const of = cancelled.length < used.cancelled ? `the last ${callsOf(cancelled.length)}` : 'them';
-        // The counts of a period are kept for longer than its calls may be.
+        // The counts of a period may be stored for longer than its calls.
         const soon = cancelled.length === 0 ? '' : `, half of ${of} within ${seconds(after)}`;
         return {
           entity: { kind: 'tool', id, name },

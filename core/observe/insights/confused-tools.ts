@@ -6,12 +6,12 @@ import { behind, type InsightDraft, type InsightRule, percent, times } from './i
 import { type Observed, type ObservedCall, readCalls } from './observed.ts';
 
 const LEAST = 3;
-/** Tools with less in common have to follow each other so often that it is no chance. */
+/** Tools that are less similar must follow each other more often, to rule out chance. */
 const ALIKE = 0.2;
 const LEAST_UNLIKE = 8;
-/** What comes later is another task. */
+/** A later call belongs to another task. */
 const AT_ONCE_MS = 60_000;
-/** Failed calls whose next call is read. */
+/** Maximum failed calls whose next call is read. */
 const MOST_FOLLOWED = 300;
 
 interface CallPair {
@@ -19,7 +19,9 @@ interface CallPair {
   readonly to: ObservedCall;
 }
 
-/** Callers try one tool, get an error or nothing, and at once succeed with another one: the texts do not tell them apart. */
+/**
+ * Callers call one tool, get an error or nothing, and at once succeed with another one: the descriptions do not distinguish them.
+ */
 export const confusedTools: InsightRule = {
   name: 'confused-tools',
   find: async (app, observed) => {
@@ -33,7 +35,7 @@ export const confusedTools: InsightRule = {
     if (often.length === 0) return [];
     const terms = await termsOfTools(app, [...new Set(often.flatMap(([step]) => (step ? [step.from.name, step.to.name] : [])))]);
     return often.flatMap((some): InsightDraft[] => {
-      // The one that was tried first most often comes first.
+      // The tool that was called first most often comes first.
       const firsts = [...Map.groupBy(some, ({ from }) => from.name).values()].toSorted((a, b) => b.length - a.length);
       const { from, to } = firsts[0]?.[0] ?? {};
       const [tool, other] = [by_name.get(from?.name ?? ''), by_name.get(to?.name ?? '')];
@@ -62,7 +64,7 @@ export const confusedTools: InsightRule = {
   },
 };
 
-/** A tool that writes has no rows to give. */
+/** A tool that writes returns no rows anyway. */
 const isConfusion = ({ from, to }: CallPair, by_name: Observed['by_name']): boolean =>
   from.name !== to.name &&
   (from.error === null
@@ -72,7 +74,7 @@ const isConfusion = ({ from, to }: CallPair, by_name: Observed['by_name']): bool
   to.rows > 0 &&
   Date.parse(to.timestamp) - Date.parse(from.timestamp) <= AT_ONCE_MS;
 
-/** Calls that follow each other in a session. @param calls newest first. */
+/** Consecutive calls of a session. @param calls newest first. */
 function stepsOf(calls: readonly ObservedCall[]): CallPair[] {
   const later = new Map<number, ObservedCall>();
   return calls.flatMap((from) => {
@@ -83,7 +85,7 @@ function stepsOf(calls: readonly ObservedCall[]): CallPair[] {
   });
 }
 
-/** Failed calls with what came next in their session. */
+/** Failed calls, each with the next call of its session. */
 async function failedSteps(app: Platform, { failed, recent }: Observed): Promise<CallPair[]> {
   const { request_logs: table } = app.store.tables;
   const seen = new Set(recent.map(({ id }) => id));

@@ -1,16 +1,15 @@
+import type { WithVersions } from '#core/versions/versions.ts';
 import type { WithLint } from '#core/definitions/lint/lint-index.ts';
 import type { WithSources } from '#core/sources/source-pool.ts';
-import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
-import type { WithWorkingCopy } from '#core/versions/working-copy.ts';
 import type { WithInsights } from './usage-of-period.ts';
 import { createHash } from 'node:crypto';
 import type { Insight } from '#core/contract/observe/insights.ts';
 import { INSIGHT_RULES, type InsightRuleName } from '#core/contract/observe/insight-rules.ts';
 import type { Observed } from './observed.ts';
 
-/** What a rule finds; what all findings of the rule have in common is added. */
+/** A finding of a rule. Fields that all findings of the rule share are added later. */
 export interface InsightDraft extends Omit<Insight, 'id' | 'rule' | 'severity' | 'other' | 'logs' | 'fix' | 'evidence'> {
-  /** Tells findings of one rule and entity apart. */
+  /** Distinguishes findings with the same rule and entity. */
   readonly about?: string;
   readonly severity?: Insight['severity'];
   readonly other?: Insight['other'];
@@ -24,13 +23,13 @@ export interface InsightDraft extends Omit<Insight, 'id' | 'rule' | 'severity' |
   };
 }
 
-/** What functions of this room work with. */
-export type InsightsApp = WithSources & WithInsights & WithLint & WithSnapshots & WithWorkingCopy;
+/** The app of functions about insights. */
+export type InsightsApp = WithSources & WithInsights & WithLint & WithVersions;
 
-/** One thing that is looked for in the use of the server. A rule is one file and its line in `index.ts`. */
+/** A problem to look for in the use of the server. A rule is one file, and its line in `index.ts`. */
 export interface InsightRule {
   readonly name: InsightRuleName;
-  /** What it finds is over once its tool has answered often enough since: a database can be repaired without a deploy. */
+  /** A finding ends once the tool has succeeded often enough since, because a database can be repaired without a deploy. */
   readonly passes?: true;
   find(app: InsightsApp, observed: Observed): Promise<readonly InsightDraft[]> | readonly InsightDraft[];
 }
@@ -51,7 +50,7 @@ export function toInsight(rule: InsightRuleName, { about = '', evidence, fix, ..
   };
 }
 
-/** Ids that a finding carries. */
+/** Maximum call ids in a finding. */
 const MOST_CALLS = 10;
 
 interface Dated {
@@ -59,7 +58,7 @@ interface Dated {
   readonly timestamp: string;
 }
 
-/** The newest of some calls, and when they were. */
+/** The newest calls, and the time of the first and the last. */
 export function behind(calls: readonly Dated[], count = calls.length, of = count) {
   const sorted = calls.toSorted((a, b) => (a.timestamp < b.timestamp ? 1 : a.timestamp > b.timestamp ? -1 : b.id - a.id));
   return {
@@ -77,9 +76,9 @@ export const times = (count: number): string => (count === 1 ? 'once' : `${numbe
 export const number = (value: number): string => value.toLocaleString('en');
 export const callsOf = (count: number): string => `${number(count)} ${count === 1 ? 'call' : 'calls'}`;
 export const percent = (part: number, of: number): string => `${of === 0 ? 0 : Math.round((part / of) * 100)}%`;
-/** A duration as people say it. */
+/** A duration for display. */
 export const seconds = (ms: number): string => (ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`);
-/** The value that a share of others does not exceed. */
+/** The value that the share `q` of the values does not exceed. */
 export function quantileOf(values: readonly number[], q: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(sorted.length * q) - 1)] ?? 0;

@@ -1,7 +1,6 @@
+import type { WithVersions } from '#core/versions/versions.ts';
 import type { WithSources } from '#core/sources/source-pool.ts';
 import { type WithLint, rankTools } from '#core/definitions/lint/lint-index.ts';
-import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
-import type { WithWorkingCopy } from '#core/versions/working-copy.ts';
 import { type InsightsApp, toInsight, type InsightDraft, type InsightRule } from './insight.ts';
 import { invalidField } from '#core/errors.ts';
 import type { Handlers } from '#core/context/context.ts';
@@ -12,13 +11,13 @@ import { INSIGHT_RULE_NAMES } from '#core/contract/observe/insight-rules.ts';
 import { RULES } from './index.ts';
 import { observe, hasPassed, type Observed } from './observed.ts';
 
-/** Of the best score: a tool above it may well be chosen in the place of the best one. */
+/** Share of the best score. A model may choose a tool with a higher score than this instead of the best one. */
 const NEARLY = 0.8;
 
-/** Pairs that are told. */
+/** Maximum pairs in the response. */
 const MOST_OVERLAPS = 5;
 
-export const findHandlers: Pick<Handlers<WithSources & WithLint & WithSnapshots & WithWorkingCopy>, 'insights.find'> = {
+export const findHandlers: Pick<Handlers<WithSources & WithLint & WithVersions>, 'insights.find'> = {
   'insights.find': async ({ app }, { question, toolset, limit }) => {
     const ranked = await rankTools(app, question, toolset);
     if (ranked === null) throw invalidField('toolset', 'There is no enabled toolset of this name.');
@@ -54,7 +53,7 @@ export const insightHandlers: Pick<Handlers<InsightsApp>, 'insights.list'> = {
   },
 };
 
-/** Findings of a rule that are looked at once more: those that happened most often. */
+/** Findings of a rule that are checked again: those that happened most often. */
 const MOST_CHECKED = 50;
 
 async function stillTrue(app: InsightsApp, observed: Observed, rule: InsightRule): Promise<readonly InsightDraft[]> {
@@ -69,7 +68,7 @@ async function stillTrue(app: InsightsApp, observed: Observed, rule: InsightRule
 
 const SEVERITIES = ['error', 'warning', 'info'] as const satisfies readonly Insight['severity'][];
 
-/** The most serious first, then what happened most often. */
+/** Most severe first, then most frequent. */
 const byWeight = (a: Insight, b: Insight): number =>
   SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity) ||
   b.evidence.count - a.evidence.count ||

@@ -8,13 +8,13 @@ import { leavesOf } from '#snapshots/format/order.ts';
 import type { LeafKind } from '#core/contract/entities.ts';
 import type { Leaf } from '#snapshots/format/tree.ts';
 
-/** Since when a definition has been served as it is served now. */
+/** Since when the live form of a definition has been served. */
 export interface Live {
   readonly version: number;
   readonly from: string;
 }
 
-/** What is served now, by name. */
+/** The live definitions, by name. */
 export interface LiveDefinitions {
   readonly key: string;
   readonly tools: ReadonlyMap<string, Live>;
@@ -22,7 +22,7 @@ export interface LiveDefinitions {
 }
 
 const NONE: LiveDefinitions = { key: '', tools: new Map(), connections: new Map() };
-/** Of a version that is not stored any more. */
+/** The time of a version that is not stored any more. */
 const LONG_AGO = '';
 
 export async function readLive(app: Platform & WithSnapshots, known: LiveDefinitions | null): Promise<LiveDefinitions> {
@@ -33,7 +33,7 @@ export async function readLive(app: Platform & WithSnapshots, known: LiveDefinit
   const [snapshot, newest] = await Promise.all([readSnapshot(app, active_version), newestVersion(app)]);
   if (snapshot === null) return NONE;
   const leaves = [...leavesOf(snapshot.tree.leaves, 'tool'), ...leavesOf(snapshot.tree.leaves, 'connection')];
-  // A version that was restored is served since then, whatever it shares with those that came in between.
+  // A restored version counts as served since the restore, even if versions in between had the same definitions.
   const restored = active_version < newest ? { version: active_version, from: deployed_at ?? LONG_AGO } : null;
   const of_hash = restored === null ? await readSince(app, leaves) : null;
   const byName = (kind: LeafKind) =>
@@ -45,7 +45,7 @@ export async function readLive(app: Platform & WithSnapshots, known: LiveDefinit
   return { key, tools: byName('tool'), connections: byName('connection') };
 }
 
-/** By its hash, the version with which each leaf came. */
+/** The version that introduced each leaf, by the leaf's hash. */
 async function readSince({ store }: Platform, leaves: readonly Leaf[]): Promise<Map<string, Live>> {
   const { blobs, snapshots } = store.tables;
   const found = new Map<string, Live>();
@@ -61,7 +61,7 @@ async function readSince({ store }: Platform, leaves: readonly Leaf[]): Promise<
   return found;
 }
 
-/** The later one: what a call did depends on both. */
+/** The later of two, because the behaviour of a call depends on both. */
 export const laterOf = (one: Live, other: Live | undefined): Live =>
   other === undefined || other.version < one.version || (other.version === one.version && other.from < one.from) ? one : other;
 
@@ -71,6 +71,6 @@ interface Served {
   readonly canary: string | null;
 }
 
-/** Whether a call was answered by what is live now. Hosts that say no version are believed by their time. */
+/** Whether a call used the live definition. If the host reported no version, the time decides. */
 export const isOfLive = ({ version, from }: Live, { timestamp, snapshot_version, canary }: Served): boolean =>
   canary === null && timestamp >= from && (snapshot_version ?? version) >= version;

@@ -12,19 +12,19 @@ import { isOfLive, laterOf, type Live, readLive } from './live.ts';
 import { readUsage } from './usage-of-period.ts';
 
 const HOURS: Readonly<Record<InsightPeriod, number>> = { '24h': 24, '7d': 168, '30d': 720 };
-const SAID: Readonly<Record<InsightPeriod, string>> = {
+const PERIOD_TEXTS: Readonly<Record<InsightPeriod, string>> = {
   '24h': 'the last 24 hours',
   '7d': 'the last 7 days',
   '30d': 'the last 30 days',
 };
-/** Failed calls that are looked at, the newest of the period. */
+/** Failed calls to read, the newest of the period. */
 const MOST_FAILED = 1_000;
-/** Calls of all kinds that are looked at. */
+/** Calls of all kinds to read. */
 const MOST_RECENT = 500;
 
-/** What the rules look at: counts of the period, and samples of its calls. Nothing of it has arguments or rows. */
+/** The data for the rules: counts of the period and samples of its calls, without arguments or rows. */
 export type Observed = Awaited<ReturnType<typeof observe>> & {
-  /** Who reads the findings: not everyone may know who was refused, or what a database said. */
+  /** The reader of the findings. Not everyone may see refused callers or messages of a database. */
   readonly actor: Actor | null;
 };
 export type ObservedTool = Observed['tools'][number];
@@ -58,26 +58,26 @@ export async function observe(app: Platform & WithInsights & WithSnapshots, peri
   };
   return {
     since,
-    said: SAID[period],
-    /** The newest failed calls of what is live now. */
+    period_text: PERIOD_TEXTS[period],
+    /** The newest failed calls of the live definitions. */
     failed: failed.filter(ofLive),
-    /** The newest calls of what is live now. */
+    /** The newest calls of the live definitions. */
     recent: recent.filter(ofLive),
     usage: await readUsage(app, period, since, by_name),
-    /** Those that are served now. */
+    /** The tools that are served now. */
     tools,
     by_name,
     by_id,
   };
 }
 
-/** What the newest calls of one tool took and gave, in the period and as the tool is now. */
+/** Durations and sizes of the newest calls of one tool, in the period and of the tool's live form. */
 export function callsOfTool(app: Platform, observed: Observed, tool: ObservedTool, most: number, outcome?: CallOutcome) {
   const its = eq(app.store.tables.request_logs.name, tool.name);
   return readMeasured(app, and(its, ofLiveSince(app, observed, tool.live), outcome && endedAs(app, outcome)), most);
 }
 
-/** The same of the calls over one connection. */
+/** Like `callsOfTool`, for the calls of one connection. */
 export function callsOfConnection(
   app: Platform,
   observed: Observed,
@@ -97,8 +97,8 @@ function ofLiveSince(app: Platform, { since }: Observed, live: Live | undefined)
 }
 
 /**
- * Whether a tool answered so often since something last happened that it would have happened again, in 19 of 20 cases: what was in
- * a share p of the calls until then, in 3/p more of them.
+ * Whether a tool has succeeded so often since the last event that, with a probability of 95 %, the event would have happened
+ * again if its share p of the calls were unchanged: that takes 3/p calls.
  */
 export async function hasPassed(
   app: Platform,
@@ -108,7 +108,7 @@ export async function hasPassed(
 ): Promise<boolean> {
   const tool = by_name.get(name);
   if (tool === undefined || last_at === null || count === 0) return false;
-  // `of` counts the calls since as well.
+  // `of` also counts the calls since the last event.
   const needed = Math.ceil((3 * of) / (count + 3));
   if (needed > MOST_NEEDED) return false;
   const { request_logs: table } = app.store.tables;
@@ -116,10 +116,10 @@ export async function hasPassed(
   return (await countUpTo(app, needed, app.store.db.select({ id: table.id }).from(table).where(answered))) >= needed;
 }
 
-/** What happens more rarely stays for the period. */
+/** A rarer event is reported for the whole period. */
 const MOST_NEEDED = 1_000;
 
-/** How calls ended and who made them. A column more of a thousand calls is noticed. */
+/** Outcomes and callers. Only these columns, because each further one measurably slows down reading thousands of calls. */
 export function readCalls(app: Platform, where: SQL | undefined, most: number) {
   const { request_logs: table } = app.store.tables;
   const { id, timestamp, name, client, rows, error, error_message, sqlstate, session_id, snapshot_version, canary } = table;

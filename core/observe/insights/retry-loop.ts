@@ -2,14 +2,14 @@ import { type CallOutcome, outcomeOf } from '#core/contract/observe/outcomes.ts'
 import { behind, type InsightDraft, type InsightRule, times } from './insight.ts';
 import type { ObservedCall } from './observed.ts';
 
-/** So many equal failures in a row are no second attempt any more. */
+/** This many identical failures in a row are more than a second attempt. */
 const LEAST = 4;
-/** A longer pause is a new attempt of a person. */
+/** After a longer pause, a person has started a new attempt. */
 const PAUSE_MS = 2 * 60_000;
-/** Waiting for a slot and trying again is right, and who cancels has not failed. */
+/** Retrying is correct when there is no slot, and a cancelled call has not failed. */
 const NO_LOOP = new Set(['queue_full', 'no_free_slot', 'cancelled']);
 
-/** The same caller gets the same sentence again and again: it does not help the model to do better. */
+/** A caller gets the same error again and again: the message does not help the model. */
 export const retryLoop: InsightRule = {
   name: 'retry-loop',
   passes: true,
@@ -46,7 +46,7 @@ export const retryLoop: InsightRule = {
 const OTHER =
   'The answer does not tell the model what to change. Read one of the calls, and say in the description what the tool takes or when not to use it.';
 const NOT_OF_THE_CALL = 'Nothing in the call is at fault. Test the connection, and read the log of the host.';
-/** Of outcomes whose answer already says what the caller can do. */
+/** For outcomes whose message already says what the caller can do. */
 const ADVICE: Partial<Readonly<Record<CallOutcome, string>>> = {
   rate_limited:
     'The answer says when to try again, and the caller does not wait. Raise the rate limit if these calls are right, or let the client wait.',
@@ -71,7 +71,7 @@ function adviceFor(error: string | null): string {
 
 const NOTHING = { name: '', error: null, client: null };
 
-/** Equal calls of one session, newest first, in runs without a pause. */
+/** Identical calls of one session, newest first, in runs without a pause. */
 function runsOf(calls: readonly ObservedCall[]): ObservedCall[][] {
   const runs: ObservedCall[][] = [];
   let later = Infinity;

@@ -2,10 +2,12 @@ import { and, desc, eq, gte, inArray, like } from 'drizzle-orm';
 import { isAdministrator } from '#core/context/roles.ts';
 import { type InsightRule, times } from './insight.ts';
 
-/** As hosts note it (`mcp-host/auth/bearer.ts`). */
+/** The message that hosts record (`mcp-host/auth/bearer.ts`). */
 const NOTED = /^The access token (\S+) (was revoked|expired without use)\.$/;
 
-/** A client was not told that its token has ended. Everybody learns which token; of the refused requests only administrators do more. */
+/**
+ * A client still uses a revoked token. Every reader sees which token. Only administrators see details of the refused requests.
+ */
 export const revokedToken: InsightRule = {
   name: 'revoked-token',
   find: async ({ store }, { since, actor }) => {

@@ -4,16 +4,16 @@ import { callsOfConnection, type MeasuredCall, type Observed, type ObservedConne
 const LEAST = 3;
 const LEAST_SHARE = 0.01;
 const SAMPLE = 100;
-/** Connections whose waits are read: those with most calls. */
+/** Connections whose waits are read: those with the most calls. */
 const MOST_CONNECTIONS = 20;
 const LONG_WAIT_MS = 1_000;
 const Q = 0.95;
-/** As the contract bounds them. */
+/** The limits in the contract. */
 const MOST_CONCURRENCY = 200;
 const MOST_POOL = 100;
 const MOST_WAITING = 10_000;
 
-/** Calls get no slot, or wait long for one: the connection lets too few run at once. */
+/** Calls get no slot, or wait long for one: the concurrency of the connection is too low. */
 export const shortQueue: InsightRule = {
   name: 'short-queue',
   find: async (app, observed) => {
@@ -62,7 +62,7 @@ function countsOf({ tools, usage, by_id }: Observed) {
   return [...counts.values()].toSorted((a, b) => b.no_slot - a.no_slot || b.calls - a.calls);
 }
 
-/** @param last the newest of those without a slot. */
+/** @param last the newest calls without a slot. */
 function rejected(last: readonly MeasuredCall[], connection: ObservedConnection, no_slot: number, all: number): InsightDraft {
   const { id, name, queue_limit, queue_timeout_ms } = connection;
   const waited = last.filter(({ error }) => error === 'no_free_slot').length;
@@ -85,7 +85,7 @@ function rejected(last: readonly MeasuredCall[], connection: ObservedConnection,
 
 const slotsOf = ({ max_concurrency, pool_size }: ObservedConnection): number => max_concurrency ?? pool_size;
 
-/** Twice as many calls at once, with as many sessions. */
+/** Doubles the concurrency and the number of sessions. */
 function widened(connection: ObservedConnection): InsightDraft['fix'] {
   const now = slotsOf(connection);
   const max_concurrency = Math.min(MOST_CONCURRENCY, Math.max(2, now * 2));

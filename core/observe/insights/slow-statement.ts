@@ -4,14 +4,14 @@ import { callsOfTool } from './observed.ts';
 const SAMPLE = 200;
 const LEAST = 5;
 const LEAST_TIMEOUTS = 3;
-/** On average a call takes so long before its calls are read; one in twenty that takes a second does so much. */
+/** Average duration above which the calls of a tool are read. One slow call of a second in twenty is enough. */
 const SUSPECT_MS = 50;
 const MOST_TOOLS = 30;
 const SLOW_MS = 1_000;
 const NEAR_TIMEOUT = 0.5;
 const Q = 0.95;
 
-/** The time in the database is long, or close to the timeout. */
+/** Statements take long, or nearly as long as the timeout. */
 export const slowStatement: InsightRule = {
   name: 'slow-statement',
   passes: true,
@@ -21,7 +21,7 @@ export const slowStatement: InsightRule = {
       .flatMap((tool) => {
         const used = usage.get(tool.name);
         if (used === undefined) return [];
-        // Of the other calls nobody knows whether their statement ran.
+        // Other failed calls may not have reached the database.
         const ran = used.calls - used.errors + used.timeout;
         if (ran < LEAST_TIMEOUTS) return [];
         return used.duration_ms / ran >= SUSPECT_MS || used.timeout > 0 ? [{ tool, used }] : [];
@@ -43,7 +43,7 @@ export const slowStatement: InsightRule = {
         const is_slow = calls.length >= LEAST && p95 >= limit;
         if (!is_slow && used.timeout < LEAST_TIMEOUTS) return [];
         const slow = calls.filter(({ took }) => took >= limit);
-        // The timeouts were so long ago that all of these came after them.
+        // The calls with a timeout are older than all calls that were read.
         if (slow.length === 0) return [];
         const timed_out = used.timeout === 0 ? '' : ` and timed out ${times(used.timeout)}`;
         return [

@@ -1,19 +1,19 @@
 import { beginning } from '#core/lib/text/shorten.ts';
-import { messageFor } from '../error-message.ts';
+import { messageFor } from '#core/observe/calls.ts';
 import { behind, type InsightDraft, type InsightRule, times } from './insight.ts';
 
-/** So often a statement has to fail with one sentence. */
+/** Minimum number of failures with the same message. */
 const LEAST = 3;
 const LONGEST = 300;
 
-/** The database's own sentence again and again: the statement does not fit its tables, whatever is sent. */
+/** The same database error repeats: the statement does not fit its tables, whatever the arguments. */
 export const statementFails: InsightRule = {
   name: 'statement-fails',
   passes: true,
   find: (_, { failed, usage, by_name, actor }) => {
     const groups = Map.groupBy(
       failed.filter(({ error, error_message }) => error === 'sql_error' && error_message !== null),
-      // Of what a reader may not know, nothing may follow from the groups either.
+      // The groups must not reveal messages that the reader may not see.
       (call) => `${call.name}\n${messageFor(actor, call) ?? ''}`,
     );
     return [...groups.values()].flatMap((calls): InsightDraft[] => {
@@ -21,14 +21,14 @@ export const statementFails: InsightRule = {
       const { name, error_message, sqlstate } = call;
       const tool = by_name.get(name);
       if (calls.length < LEAST || tool === undefined || error_message === null) return [];
-      const said = messageFor(actor, call) ?? '';
-      const sentence = beginning(said, LONGEST);
+      const message = messageFor(actor, call) ?? '';
+      const sentence = beginning(message, LONGEST);
       return [
         {
           entity: { kind: 'tool', id: tool.id, name },
-          about: said,
+          about: message,
           message: `${name} failed ${times(calls.length)} with the same answer of its database: ${sentence}`,
-          advice: ADVICE.find(([states]) => states.test(sqlstate ?? said))?.[1] ?? OTHER,
+          advice: ADVICE.find(([states]) => states.test(sqlstate ?? message))?.[1] ?? OTHER,
           logs: { name, outcome: 'tool_error' },
           ...behind(calls, calls.length, usage.get(name)?.calls ?? 0),
         },
@@ -38,7 +38,7 @@ export const statementFails: InsightRule = {
 };
 
 const NOTHING = { name: '', error: null, error_message: null, sqlstate: null };
-/** By SQLSTATE, or by what an engine without one says. */
+/** By SQLSTATE, or by the message of an engine without SQLSTATE. */
 const ADVICE: readonly (readonly [RegExp, string])[] = [
   [
     /^42703$|^42S22$|no such column|unknown column/i,

@@ -6,11 +6,11 @@ import { callsOfTool, type MeasuredCall, type Observed, type ObservedTool } from
 const SAMPLE = 100;
 const LEAST = 5;
 const LEAST_SHARE = 0.8;
-/** Rows are whole: what stops at tokens has a little less. */
+/** Results contain whole rows, so one that ends at the token limit has slightly fewer tokens. */
 const FULL = 0.85;
-/** Tools whose calls are read: those with most calls. */
+/** Tools whose calls are read: those with the most calls. */
 const MOST_TOOLS = 50;
-/** They use one row, whatever the statement returns. */
+/** These return types use only one row, however many the statement returns. */
 const ONE_ROW = new Set(['row', 'value', 'image', 'audio']);
 
 const LIMITS = {
@@ -20,14 +20,14 @@ const LIMITS = {
 } as const;
 type Limited = keyof typeof LIMITS;
 
-/** Nearly every result ends at a limit: callers see a part and may take it for the whole. */
+/** Nearly every result ends at a limit: callers see a part and may think it is complete. */
 export const truncatedResults: InsightRule = {
   name: 'truncated-results',
   find: async (app, observed) => {
     const names = await namesTruncated(app, observed);
     const suspects = observed.tools
       .filter(({ name, connection_id }) => names.has(name) && observed.by_id.has(connection_id))
-      // A page is how such a result is meant.
+      // Pages are meant to be partial results.
       .filter(({ page_by, return_type }) => page_by.length === 0 && !ONE_ROW.has(return_type))
       .toSorted((a, b) => callsIn(observed, b) - callsIn(observed, a))
       .slice(0, MOST_TOOLS);
@@ -45,19 +45,19 @@ export const truncatedResults: InsightRule = {
 
 const callsIn = ({ usage }: Observed, { name }: ObservedTool): number => usage.get(name)?.calls ?? 0;
 
-/** Tools of which a result was cut off in the period. */
+/** Tools with a truncated result in the period. */
 async function namesTruncated({ store }: Platform, { since }: Observed): Promise<Set<string>> {
   const { tools, request_logs: calls } = store.tables;
   const its = store.db
     .select({ id: calls.id })
     .from(calls)
-    // As the index says it.
+    // The same expression as in the partial index.
     .where(and(sql`truncated`, eq(calls.name, tools.name), gte(calls.timestamp, since)));
   const rows = await store.db.select({ name: tools.name }).from(tools).where(exists(its));
   return new Set(rows.map(({ name }) => name));
 }
 
-/** The limit at which most of these results ended. Of the limit in bytes a call does not say how much it had. */
+/** The limit at which most of these results ended. Calls do not record how close they came to the limit in bytes. */
 function limitOf(
   { max_rows, max_bytes, max_tokens, connection_id }: ObservedTool,
   cut: readonly MeasuredCall[],

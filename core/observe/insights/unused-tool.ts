@@ -5,18 +5,18 @@ import { callsOfTool } from './observed.ts';
 import { DAY_MS } from '../metrics/sums.ts';
 import { countedSince } from './usage-of-period.ts';
 
-/** A tool is called unused only when others were called so often. */
+/** Minimum calls of other tools before a tool is reported as unused. */
 const LEAST_CALLS = 20;
-/** What is younger may not have been needed yet. */
+/** A newer tool may not have been needed yet. */
 const LEAST_AGE_MS = DAY_MS;
-/** Findings of this rule; a server that nobody uses has one finding a tool otherwise. */
+/** Maximum findings of this rule. Otherwise an unused server would have one finding per tool. */
 const MOST = 50;
 
-/** A tool that nobody called while others were: it costs tokens in every list and is one more to choose from. */
+/** A tool without calls although others are called: it costs tokens in every list and complicates the choice. */
 export const unusedTool: InsightRule = {
   name: 'unused-tool',
   find: async (app, observed) => {
-    const { tools, usage, since, said } = observed;
+    const { tools, usage, since, period_text } = observed;
     const before = new Date(app.clock().getTime() - LEAST_AGE_MS).toISOString();
     const unused = tools.filter(({ name, live }) => live.from <= before && !usage.has(name)).slice(0, MOST);
     const counted = new Map<string, Promise<number>>();
@@ -32,7 +32,7 @@ export const unusedTool: InsightRule = {
         return [
           {
             entity: { kind: 'tool', id, name },
-            message: `${name} was not called once in ${said}${is_young ? ', since it was last changed' : ''}, while other tools had ${callsOf(others)}.`,
+            message: `${name} was not called once in ${period_text}${is_young ? ', since it was last changed' : ''}, while other tools had ${callsOf(others)}.`,
             advice: 'Say in its description when to use it. If no caller needs it, disable or delete it.',
             logs: { name },
             calls: [],
@@ -46,7 +46,7 @@ export const unusedTool: InsightRule = {
   },
 };
 
-/** Calls of all tools since then. */
+/** Calls of all tools since a time. */
 async function callsSince(app: Platform, time: string): Promise<number> {
   const { usage_series: table } = app.store.tables;
   const [row] = await app.store.db

@@ -6,23 +6,25 @@ import { PAGE } from '#core/store/trees.ts';
 import { HOUR_MS, hourOf, MINUTE_MS, startOf } from '../metrics/sums.ts';
 import type { Live, LiveDefinitions } from './live.ts';
 
-/** Calls of one tool in the period. */
-export interface Usage {
-  readonly calls: number;
-  readonly errors: number;
-  readonly refused: number;
-  readonly no_slot: number;
-  readonly timeout: number;
-  readonly cancelled: number;
-  readonly rate_limited: number;
-  readonly duration_ms: number;
-  readonly rows: number;
-  readonly bytes: number;
-}
+const SUMS = [
+  'calls',
+  'errors',
+  'refused',
+  'no_slot',
+  'timeout',
+  'cancelled',
+  'rate_limited',
+  'duration_ms',
+  'rows',
+  'bytes',
+] as const;
 
-/** What insights looked at before, and need not read again. */
+/** Calls of one tool in the period. */
+export type Usage = Readonly<Record<(typeof SUMS)[number], number>>;
+
+/** Results that insights need not read again. */
 export interface InsightCache {
-  /** Sums of the hours of a period that ended a while ago: they hardly change, and there are many of them. */
+  /** Sums of the hours of a period that ended a while ago. They hardly change, and they are many. */
   readonly ended: Map<InsightPeriod, { readonly from: string; readonly to: string; readonly sums: UsageByName }>;
   live: LiveDefinitions | null;
 }
@@ -30,14 +32,14 @@ export const createInsightCache = (): InsightCache => ({ ended: new Map(), live:
 
 type UsageByName = ReadonlyMap<string, Usage>;
 
-/** Hosts report calls within seconds; one that was cut off may come later, and is counted after at most an hour. */
+/** Hosts report calls within seconds. Calls of a host that was disconnected are counted up to an hour late. */
 const SETTLED_HOURS = 3;
 
 interface Counted {
   readonly live: Live;
 }
 
-/** Calls of what is live now, as sums by name. @param tools those that are served. */
+/** Sums of the calls of live definitions, by name. @param tools the served tools. */
 export async function readUsage(
   app: Platform & WithInsights,
   period: InsightPeriod,
@@ -71,7 +73,7 @@ export async function readUsage(
   return all;
 }
 
-/** Hours that began since then, and before them the minutes that are still kept. */
+/** Hours that began since a time, and before them the minutes that are still stored. */
 export function countedSince(app: Platform, time: string): SQL | undefined {
   const { usage_series: table } = app.store.tables;
   const from = startOf(Date.parse(time) + MINUTE_MS - 1, MINUTE_MS);
@@ -82,8 +84,10 @@ export function countedSince(app: Platform, time: string): SQL | undefined {
   );
 }
 
-const added = (one: Usage, other: Usage): Usage =>
-  Object.fromEntries(SUMS.map((name) => [name, one[name] + other[name]])) as unknown as Usage;
+const added = (one: Usage, other: Usage): Usage => usageFrom((name) => one[name] + other[name]);
+
+const usageFrom = (valueOf: (name: keyof Usage) => number): Usage =>
+  Object.fromEntries(SUMS.map((name) => [name, valueOf(name)])) as Usage;
 
 const ofHours = ({ store }: Platform): SQL => eq(store.tables.usage_series.seconds, 3_600);
 
@@ -92,7 +96,7 @@ const sumEnded = (app: Platform, from: string, to: string): Promise<UsageByName>
   return sumsOf(app, and(ofHours(app), gte(start, from), lt(start, to)));
 };
 
-/** Without their histograms, which would have to be read one by one. */
+/** Without the histograms, which would have to be read one by one. */
 async function sumsOf({ store }: Platform, where: SQL | undefined): Promise<UsageByName> {
   const { usage_series: table } = store.tables;
   const rows = await store.db
@@ -103,23 +107,10 @@ async function sumsOf({ store }: Platform, where: SQL | undefined): Promise<Usag
   return new Map(
     rows.map((row) => {
       const sums: Readonly<Record<string, unknown>> = row;
-      return [row.name, Object.fromEntries(SUMS.map((name) => [name, Number(sums[name])])) as unknown as Usage];
+      return [row.name, usageFrom((name) => Number(sums[name]))];
     }),
   );
 }
-
-const SUMS = [
-  'calls',
-  'errors',
-  'refused',
-  'no_slot',
-  'timeout',
-  'cancelled',
-  'rate_limited',
-  'duration_ms',
-  'rows',
-  'bytes',
-] as const satisfies readonly (keyof Usage)[];
 
 export interface WithInsights {
   readonly insights: InsightCache;

@@ -3,11 +3,11 @@ import { sql } from 'drizzle-orm';
 import type { CallGroup } from '#core/contract/observe/usage-batch.ts';
 import { laterOf, rowsOf } from '#core/store/columns.ts';
 import type { Db } from '#core/store/store.ts';
-import { callerColumns, callerKey } from '../sessions/caller-key.ts';
+import { callerColumns, callerKey } from '#core/observe/sessions/mcp-sessions.ts';
 import type { Cell } from '../count-calls.ts';
 
-/** @returns the id of the caller of each group; new ones are stored. */
-export async function keepCallers(
+/** @returns the id of the caller of each group. Stores new callers. */
+export async function storeCallers(
   app: Platform,
   tx: Db,
   groups: readonly CallGroup[],
@@ -20,14 +20,14 @@ export async function keepCallers(
     const key = keys[group] ?? '';
     last.set(key, Math.max(last.get(key) ?? 0, last_ms));
   }
-  const found = new Map(groups.map((one, place) => [keys[place] ?? '', one] as const).filter(([key]) => last.has(key)));
+  const found = new Map(groups.map((one, index) => [keys[index] ?? '', one] as const).filter(([key]) => last.has(key)));
   const callers = [...found];
   const added = rowsOf(app.store.dialect, 'added', {
     key: { type: 'text', cells: callers.map(([key]) => key) },
     ...callerColumns(callers.map(([, group]) => group)),
     last_at: { type: 'time', cells: callers.map(([key]) => last.get(key) ?? 0) },
   });
-  // A row that is there keeps its number: one taken for every batch would use them up within months.
+  // An existing row keeps its id. Taking a new one for every batch would use up the ids within months.
   const stored_id = '(select stored.id from usage_callers as stored where stored.key = added.key)';
   const id = app.store.dialect === 'sqlite' ? 'null' : `coalesce(${stored_id}, nextval('usage_callers_id_seq'))`;
   const columns = `${id}, key, client, token_prefix, person, token, client_id, last_at`;

@@ -5,7 +5,7 @@ import type { Span } from './ranges.ts';
 
 const MOST = 500;
 
-/** Versions that began to be served within a span, in their order. */
+/** Versions that went live within a span, in order. */
 export async function readDeployMarks({ store }: Platform, { from, until }: Span): Promise<DeployMark[]> {
   const { history } = store.tables;
   const rows = await store.db
@@ -26,9 +26,9 @@ export async function readDeployMarks({ store }: Platform, { from, until }: Span
   for (const { after, actor, at, entity_id } of rows.toReversed()) {
     const version = Number(entity_id);
     const note = after?.['note'];
-    const said = { note: typeof note === 'string' ? note : null, by: actor.name };
-    // Versions count up: one that is not the newest was there before.
-    if (version !== before) marks.push({ version, from_version: before, at, ...said, restored: version <= most });
+    const details = { note: typeof note === 'string' ? note : null, by: actor.name };
+    // Version numbers increase, so a version that is not the newest was restored.
+    if (version !== before) marks.push({ version, from_version: before, at, ...details, restored: version <= most });
     before = version;
     most = Math.max(most, version);
   }

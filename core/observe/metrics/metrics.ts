@@ -17,40 +17,40 @@ export const metricsHandlers: Pick<Handlers, `metrics.${'stats' | 'timeseries'}`
     const { app } = context;
     if (by !== 'tool') refuseWhose(context);
     refuseOthers(context, filter);
-    const kept = await retentionOf(app, by !== 'tool' || isFiltered(filter));
-    const asked = spanOf({ period, since, until }, '24h', kept);
+    const windows = await retentionOf(app, by !== 'tool' || isFiltered(filter));
+    const requested = spanOf({ period, since, until }, '24h', windows);
     const answer = async (span: Span) => {
       const [names, callers] = await Promise.all([
         readNames(app, span, filter),
         by === 'tool' ? undefined : readCallers(app, span, filter).then((rows) => toCallerStats(app, rows, by)),
       ]);
       const kinds = byPlural(OWNED_KINDS, (kind) => toStats(names.filter((row) => row.kind === kind)));
-      return { ...saidOf(span), ...kinds, ...(callers && { callers }) };
+      return { ...toTimes(span), ...kinds, ...(callers && { callers }) };
     };
-    const before = compare ? widened(beforeOf(asked, kept), kept) : undefined;
-    return { ...(await answer(widened(asked, kept))), ...(before && { previous: await answer(before) }) };
+    const before = compare ? widened(beforeOf(requested, windows), windows) : undefined;
+    return { ...(await answer(widened(requested, windows))), ...(before && { previous: await answer(before) }) };
   },
   'metrics.timeseries': async (context, { period, since, until, tool, kind, interval_seconds, compare, ...filter }) => {
     const { app } = context;
     refuseOthers(context, filter);
-    const kept = await retentionOf(app, isFiltered(filter));
-    const grid = gridOf({ period, since, until }, interval_seconds, kept);
-    const before = compare ? gridBefore(grid, kept) : undefined;
+    const windows = await retentionOf(app, isFiltered(filter));
+    const grid = gridOf({ period, since, until }, interval_seconds, windows);
+    const before = compare ? gridBefore(grid, windows) : undefined;
     const of = tool === undefined ? null : await seriesNamed(app, kind, tool, before ?? grid);
     return {
       period: since === undefined ? (period ?? '1h') : null,
-      ...saidOf(grid),
+      ...toTimes(grid),
       interval_seconds: grid.step / 1_000,
       points: await readPoints(app, grid, filter, of),
       deploys: await readDeployMarks(app, grid),
-      ...(before && { previous: { ...saidOf(before), points: await readPoints(app, before, filter, of) } }),
+      ...(before && { previous: { ...toTimes(before), points: await readPoints(app, before, filter, of) } }),
     };
   },
 };
 
-const saidOf = ({ from, until }: Span) => ({ since: new Date(from).toISOString(), until: new Date(until).toISOString() });
+const toTimes = ({ from, until }: Span) => ({ since: new Date(from).toISOString(), until: new Date(until).toISOString() });
 
-/** Who called is read by whoever may read the request log. */
+/** Callers are visible to roles that may read the request log. */
 const refuseWhose = ({ actor }: Context): void => {
   if (actor !== null) requireRole(actor, leastRole(operations['logs.list']));
 };
@@ -70,7 +70,7 @@ async function readPoints(app: Platform, grid: Grid, filter: Filter, of: Series 
 
 const ID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/;
 
-/** An id stands for every name that its definition had, also when it is gone; a name that nothing has gives a series of zeros. */
+/** An id matches every name that its definition had, also after its deletion. An unknown name gives a series of zeros. */
 async function seriesNamed({ store }: Platform, kind: UsageKind, name_or_id: string, { from }: Span): Promise<Series> {
   if (!ID.test(name_or_id)) return { kind, names: [name_or_id], entity_id: null };
   const { tools, resources, prompts, usage_series: series } = store.tables;

@@ -1,8 +1,8 @@
 import type { Platform } from '#core/platform/platform.ts';
 import {
-  HOURS_KEPT_DAYS,
+  HOURS_RETENTION_DAYS,
   intervalFor,
-  MINUTES_KEPT_DAYS,
+  MINUTES_RETENTION_DAYS,
   MOST_POINTS,
   type Period,
   PERIOD_MINUTES,
@@ -11,7 +11,7 @@ import { invalidField } from '#core/errors.ts';
 import { readMeta } from '#core/store/meta.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from './sums.ts';
 
-/** A stretch of time in ms since 1970; its end is not part of it. */
+/** A time span in ms since 1970, without its end. */
 export interface Span {
   readonly from: number;
   readonly until: number;
@@ -23,30 +23,30 @@ interface RangeRequest {
   readonly until?: string | undefined;
 }
 
-/** What is kept of a series now: minutes from here on, and hours. */
+/** The stored range of a series: minutes since `minutes`, hours since `hours`. */
 export interface RetentionWindows {
   readonly now: number;
   readonly minutes: number;
   readonly hours: number;
 }
 
-/** @param of_callers their minutes end earlier where there are very many. */
+/** @param of_callers the minutes of callers are stored for a shorter time when there are very many. */
 export async function retentionOf(app: Platform, of_callers: boolean): Promise<RetentionWindows> {
   const now = app.clock().getTime();
   const since = (days: number) => down(now - days * DAY_MS, HOUR_MS);
-  const kept = { now, minutes: since(MINUTES_KEPT_DAYS), hours: since(HOURS_KEPT_DAYS) };
-  if (!of_callers) return kept;
+  const windows = { now, minutes: since(MINUTES_RETENTION_DAYS), hours: since(HOURS_RETENTION_DAYS) };
+  if (!of_callers) return windows;
   const from = await readMeta(app.store, app.store.db, CALLER_MINUTES_FROM);
-  return from === null ? kept : { ...kept, minutes: Math.max(kept.minutes, Date.parse(from)) };
+  return from === null ? windows : { ...windows, minutes: Math.max(windows.minutes, Date.parse(from)) };
 }
 
-/** Says from when on the minutes of callers are all there. */
+/** Key of the time since which the minutes of callers are complete. */
 export const CALLER_MINUTES_FROM = 'caller_minutes_from';
 
-export const down = (ms: number, step: number): number => Math.floor(ms / step) * step;
-export const up = (ms: number, step: number): number => Math.ceil(ms / step) * step;
+const down = (ms: number, step: number): number => Math.floor(ms / step) * step;
+const up = (ms: number, step: number): number => Math.ceil(ms / step) * step;
 
-/** The time that is asked for, in whole minutes: the running minute is the last one. */
+/** The requested range in whole minutes, up to the current one. */
 export function spanOf({ period, since, until }: RangeRequest, usual: Period, { now, hours }: RetentionWindows): Span {
   const end = down(now, MINUTE_MS) + MINUTE_MS;
   if (since === undefined) {
@@ -61,43 +61,43 @@ export function spanOf({ period, since, until }: RangeRequest, usual: Period, { 
   if (span.from >= end) throw invalidField('since', 'since is in the future. Choose an earlier time.');
   if (span.from >= span.until) throw invalidField('until', 'until must be later than since.');
   if (span.from < hours) {
-    throw invalidField('since', `Metrics are kept for ${HOURS_KEPT_DAYS} days. Choose a later time.`);
+    throw invalidField('since', `Metrics are kept for ${HOURS_RETENTION_DAYS} days. Choose a later time.`);
   }
   return span;
 }
 
-/** As long, right before it. */
+/** The span of the same length just before. */
 export function beforeOf({ from, until }: Span, { hours }: RetentionWindows): Span {
   const span = { from: from - (until - from), until: from };
   if (span.from >= hours) return span;
-  const most = Math.floor(HOURS_KEPT_DAYS / 2);
+  const most = Math.floor(HOURS_RETENTION_DAYS / 2);
   throw invalidField(
     'compare',
-    `The time before begins earlier than metrics are kept (${HOURS_KEPT_DAYS} days). Choose a range of the last ${most} days, or do not compare.`,
+    `The time before begins earlier than metrics are kept (${HOURS_RETENTION_DAYS} days). Choose a range of the last ${most} days, or do not compare.`,
   );
 }
 
-/** Whole hours, at whichever end minutes are not kept any more. */
+/** Extends a span to whole hours at each end where minutes are no longer stored. */
 export const widened = ({ from, until }: Span, { minutes }: RetentionWindows): Span => ({
   from: from < minutes ? down(from, HOUR_MS) : from,
   until: until < minutes ? up(until, HOUR_MS) : until,
 });
 
-/** The points of a range: the first one begins at `from`, the last one ends at `until`. */
+/** The points of a range. The first begins at `from`, the last ends at `until`. */
 export interface Grid extends Span {
   readonly step: number;
 }
 
-/** @param asked in seconds; of a period a minute, of a range what suits its length. */
-export function gridOf(wanted: RangeRequest, asked: number | undefined, kept: RetentionWindows): Grid {
-  const span = spanOf(wanted, '1h', kept);
-  const least = span.from < kept.minutes ? HOUR_MS / 1_000 : 60;
-  const chosen = wanted.since === undefined ? 60 : intervalFor((span.until - span.from) / 1_000, least);
-  const step = (asked ?? chosen) * 1_000;
+/** @param step_seconds by default a minute for a period, and a suitable step for a range. */
+export function gridOf(request: RangeRequest, step_seconds: number | undefined, windows: RetentionWindows): Grid {
+  const span = spanOf(request, '1h', windows);
+  const least = span.from < windows.minutes ? HOUR_MS / 1_000 : 60;
+  const chosen = request.since === undefined ? 60 : intervalFor((span.until - span.from) / 1_000, least);
+  const step = (step_seconds ?? chosen) * 1_000;
   const grid = { step, from: down(span.from, step), until: up(span.until, step) };
-  // A period is as many points as fit in it, the running one being the last.
-  if (wanted.since === undefined) grid.from = grid.until - up(span.until - span.from, step);
-  checkGrid(grid, kept);
+  // A period has as many points as fit. The last one is the current one.
+  if (request.since === undefined) grid.from = grid.until - up(span.until - span.from, step);
+  checkGrid(grid, windows);
   return grid;
 }
 
@@ -113,19 +113,19 @@ function checkGrid({ step, from, until }: Grid, { minutes }: RetentionWindows): 
   }
 }
 
-/** The points before, with the same interval. */
-export function gridBefore(grid: Grid, kept: RetentionWindows): Grid {
-  const before = { ...beforeOf(grid, kept), step: grid.step };
-  checkGrid(before, kept);
+/** The same number of points before, with the same step. */
+export function gridBefore(grid: Grid, windows: RetentionWindows): Grid {
+  const before = { ...beforeOf(grid, windows), step: grid.step };
+  checkGrid(before, windows);
   return before;
 }
 
-/** Rows of a series that cover a part of a span. */
+/** The rows of a series that cover part of a span. */
 export interface Part extends Span {
   readonly seconds: number;
 }
 
-/** Covers a span by the widest rows that fit, and its ends by narrower ones. @param levels in seconds, the widest first. */
+/** Covers a span with the widest rows that fit, and its ends with narrower ones. @param levels in seconds, the widest first. */
 export function partsOf(span: Span, [seconds = 60, ...narrower]: readonly number[]): Part[] {
   const step = seconds * 1_000;
   const [from, until] = narrower.length === 0 ? [span.from, span.until] : [up(span.from, step), down(span.until, step)];

@@ -7,7 +7,7 @@ import { isClient } from '#core/observe/call-filters.ts';
 import { type Part, partsOf, type Span } from './ranges.ts';
 import { ADDED } from './sums.ts';
 
-/** Whose calls are counted. */
+/** Selects calls by caller. */
 export interface Filter {
   readonly client?: string | undefined;
   readonly person?: string | undefined;
@@ -18,7 +18,7 @@ export interface Filter {
 export const isFiltered = ({ client, person, token, connection_id }: Filter): boolean =>
   [client, person, token, connection_id].some((value) => value !== undefined);
 
-/** Calls that were counted together. */
+/** Sums of a group of calls. */
 export interface Total extends Readonly<Record<(typeof ADDED)[number], number>> {
   readonly last_called_at: string;
   readonly histogram: Histogram;
@@ -32,7 +32,7 @@ export interface NamedTotal extends Total {
 
 type Table = Schema['usage_series'] | Schema['caller_series'];
 
-/** Totals by name. Without a filter they come from the series of names, which is kept for longer than that of callers may be. */
+/** Totals by name. Without a filter, the series of names is read, which may be stored for longer than the series of callers. */
 export async function readNames(app: Platform, span: Span, filter: Filter): Promise<NamedTotal[]> {
   const { table, where } = seriesOf(app, span, filter);
   const rows = await app.store.db
@@ -49,7 +49,7 @@ export interface CallerTotal extends Total {
   readonly token: string | null;
 }
 
-/** Totals of each caller; several may share a client, person or token. */
+/** Totals of each caller. Several callers may share a client, person or token. */
 export async function readCallers(app: Platform, span: Span, filter: Filter): Promise<CallerTotal[]> {
   const { caller_series: table, usage_callers: callers } = app.store.tables;
   const { client, person, token } = callers;
@@ -62,15 +62,15 @@ export async function readCallers(app: Platform, span: Span, filter: Filter): Pr
   return rows.map((row) => ({ ...row, ...toTotal(row) }));
 }
 
-/** Which of the calls of a span: those of a name, or of one definition whatever it was called. */
+/** Selects the calls of a name, or of one definition under all its names. */
 export interface Series {
   readonly kind: UsageKind;
   readonly names: readonly string[];
-  /** null: whatever had the name. */
+  /** Null: any definition with the name. */
   readonly entity_id: string | null;
 }
 
-/** Totals by the beginning of their rows. @param step in ms, a multiple of the rows that are read. */
+/** Totals by the start of their rows. @param step in ms, a multiple of the length of the rows. */
 export async function readTimes(
   app: Platform,
   span: Span,
@@ -100,7 +100,7 @@ function inSeries(table: Table, { kind, names, entity_id }: Series): SQL | undef
   return and(eq(table.kind, kind), inArray(table.name, [...names]), its);
 }
 
-/** Two totals as one. */
+/** Adds two totals. */
 export function addTotals<T extends Total>(a: T, b: Total): T {
   mergeInto(a.histogram, b.histogram);
   const last_called_at = a.last_called_at > b.last_called_at ? a.last_called_at : b.last_called_at;
@@ -110,7 +110,7 @@ export function addTotals<T extends Total>(a: T, b: Total): T {
 const NAME_LEVELS = [3_600, 60] as const;
 const CALLER_LEVELS = [86_400, 3_600, 60] as const;
 
-/** @param step of the points, which rows must not be longer than. @param all whether calls of every name are wanted as one. */
+/** @param step of the points, the maximum length of a row. @param all whether to add up the calls of all names. */
 function seriesOf(
   { store, ...app }: Platform,
   span: Span,
@@ -125,7 +125,7 @@ function seriesOf(
   }
   const table = store.tables.usage_series;
   const parts = partsOf(span, fits(NAME_LEVELS));
-  // Every call of a minute is also in a row of all, so only one of them may be read.
+  // Every call of a minute is also in a row of kind `all`, so only one kind may be read.
   const kind = (seconds: number) => (all && seconds === 60 ? eq(table.kind, 'all') : ne(table.kind, 'all'));
   return { table, where: within(table, parts, kind) };
 }
@@ -154,7 +154,7 @@ function filtered({ store }: Pick<Platform, 'store'>, { client, person, token, c
 
 type Summed = { readonly [K in (typeof ADDED)[number]]: SQL<number> };
 
-/** Histograms come joined as they are stored: the database cannot merge them. */
+/** Histograms are concatenated as text, because the database cannot merge them. */
 function totals({ store }: Pick<Platform, 'store'>, table: Table) {
   const summed = Object.fromEntries(ADDED.map((name) => [name, sql`sum(${table[name]})`.mapWith(Number)])) as Summed;
   const joined =

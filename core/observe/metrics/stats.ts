@@ -8,7 +8,7 @@ import { clientName } from '#core/observe/call-filters.ts';
 import { addTotals, type CallerTotal, type NamedTotal, type Total } from './read.ts';
 import { OTHER_ERRORS } from './sums.ts';
 
-/** Statistics by name, in the order of the names. */
+/** Statistics by name, sorted by name. */
 export const toStats = (rows: readonly NamedTotal[]): Record<string, UsageStats> =>
   Object.fromEntries(
     rows.toSorted((a, b) => (a.name < b.name ? -1 : 1)).map((row) => [row.name, { id: row.entity_id, ...toFigures(row) }]),
@@ -35,7 +35,7 @@ export async function toCallerStats(app: Platform, rows: readonly CallerTotal[],
   return shown.map(([key, total]) => ({ key, name: key === null ? null : (names.get(key) ?? null), ...toFigures(total) }));
 }
 
-/** People are named by their id or user name in what a client signs in with; another issuer's people have no name here. */
+/** Names of the people and tokens that the keys identify, by id or username. People of other issuers have no name here. */
 async function namesOf({ store }: Platform, keys: readonly string[], by: CallerKey): Promise<Map<string, string>> {
   const { people, mcp_tokens } = store.tables;
   if (by === 'client' || keys.length === 0) return new Map();
@@ -63,7 +63,7 @@ export function toPoint(row: Total | undefined): Omit<Point, 'timestamp'> {
   if (row === undefined) return { calls: 0, errors: 0, ran: 0, avg_ms: 0, p50_ms: 0, p95_ms: 0, p99_ms: 0, outcomes: {} };
   const { calls, errors, duration_ms, histogram } = row;
   const [p50_ms, p95_ms, p99_ms] = [quantile(histogram, 0.5), quantile(histogram, 0.95), quantile(histogram, 0.99)];
-  // What never ran is not in the histogram.
+  // The histogram only contains calls that ran.
   const ran = Object.values(histogram).reduce((sum, counted) => sum + counted, 0);
   return {
     calls,
@@ -77,7 +77,7 @@ export function toPoint(row: Total | undefined): Omit<Point, 'timestamp'> {
   };
 }
 
-/** Those that there were. */
+/** The outcomes that occurred. */
 function outcomesOf(row: Total): Partial<Record<CallOutcome, number>> {
   const { calls, errors } = row;
   const others = OTHER_ERRORS.map((name) => [name, row[name]] as const);

@@ -6,23 +6,23 @@ import { type Cell, countOf, errorsOf } from '../count-calls.ts';
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;
-/** The beginning of the span that a time is in. */
+/** Start of the span that contains a time. */
 export const startOf = (ms: number, step_ms: number): string => new Date(Math.floor(ms / step_ms) * step_ms).toISOString();
 export const hourOf = (ms: number): string => startOf(ms, HOUR_MS);
 
-/** Of the errors, those that are not the tool's. */
+/** Errors that the tool did not cause. */
 export const OTHER_ERRORS = ['refused', 'no_slot', 'timeout', 'cancelled', 'rate_limited'] as const;
 const MEASURES = ['duration_ms', 'rows', 'bytes'] as const;
 export const ADDED = ['calls', 'errors', ...OTHER_ERRORS, ...MEASURES] as const;
 
-/** Calls of one name within one span of time. */
+/** Calls of one name within one span. */
 export interface Sum {
   readonly seconds: 60 | 3_600 | 86_400;
   /** Minutes, hours or days since 1970. */
   readonly span: number;
   readonly kind: UsageKind | 'all';
   readonly name: string;
-  /** Only of a series of callers. */
+  /** Only in a series of callers. */
   readonly caller_id: number;
   readonly connection_id: string;
   entity_id: string | null;
@@ -64,19 +64,22 @@ const sumOf = (seconds: Sum['seconds'], span: number, of: Counted): Sum => ({
   histogram: {},
 });
 
-/** Every cell is counted in the minute of its name; the minute of all and the hours are sums of those. */
+/** Adds every cell to the minute of its name. The minutes of kind `all` and the hours are sums of those. */
 export function sumsOfNames(groups: readonly CallGroup[], cells: readonly Cell[]): Sum[] {
   const minutes = toMinutes(
-    countedBy(groups, ({ kind, name, entity_id }) => ({ ...NOBODY, kind, name, entity_id })),
+    countedBy(groups, ({ kind, name, entity_id }) => ({ ...NO_CALLER, kind, name, entity_id })),
     cells,
   );
   return [...minutes, ...wider(minutes, ({ span }) => sumOf(60, span, ALL)), ...hoursOf(minutes)];
 }
 
-/** The same for each caller, with days: many callers leave few calls in an hour. @param callers of each group. */
+/**
+ * Like `sumsOfNames`, per caller, and also with days, because each of many callers has few calls per hour. @param callers of each
+ * group.
+ */
 export function sumsOfCallers(groups: readonly CallGroup[], callers: readonly number[], cells: readonly Cell[]): Sum[] {
-  const counted = countedBy(groups, ({ kind, name, entity_id, connection_id }, place) => {
-    return { kind, name, entity_id, caller_id: callers[place] ?? 0, connection_id: connection_id ?? '' };
+  const counted = countedBy(groups, ({ kind, name, entity_id, connection_id }, index) => {
+    return { kind, name, entity_id, caller_id: callers[index] ?? 0, connection_id: connection_id ?? '' };
   });
   const minutes = toMinutes(counted, cells);
   return [...minutes, ...hoursOf(minutes), ...daysOf(minutes)];
@@ -88,13 +91,13 @@ const hoursOf = (minutes: readonly Sum[]): Sum[] =>
 const daysOf = (minutes: readonly Sum[]): Sum[] =>
   wider(minutes, (minute) => sumOf(86_400, Math.floor(minute.span / 1_440), minute));
 
-/** Sums of minutes. */
+/** Sums of minutes by the key that `make` returns. */
 function wider(minutes: readonly Sum[], make: (minute: Sum) => Sum): Sum[] {
   const found = new Map<string, Sum>();
   for (const minute of minutes) {
-    const made = make(minute);
-    const key = keyOf(made, made.span);
-    const known = found.get(key) ?? made;
+    const fresh = make(minute);
+    const key = keyOf(fresh, fresh.span);
+    const known = found.get(key) ?? fresh;
     found.set(key, known);
     addSum(known, minute);
   }
@@ -104,16 +107,16 @@ function wider(minutes: readonly Sum[], make: (minute: Sum) => Sum): Sum[] {
 const keyOf = ({ kind, name, caller_id, connection_id }: Counted, span?: number): string =>
   `${span} ${kind} ${caller_id} ${connection_id} ${name}`;
 
-const NOBODY = { caller_id: 0, connection_id: '' } as const;
-const ALL = { ...NOBODY, kind: 'all', name: '', entity_id: null } as const;
+const NO_CALLER = { caller_id: 0, connection_id: '' } as const;
+const ALL = { ...NO_CALLER, kind: 'all', name: '', entity_id: null } as const;
 
-function toMinutes({ counted, place_of }: CountedGroups, cells: readonly Cell[]): Sum[] {
+function toMinutes({ counted, index_of }: CountedGroups, cells: readonly Cell[]): Sum[] {
   const sums = new Map<number, Sum>();
   for (const cell of cells) {
-    const place = place_of[cell.group] ?? 0;
+    const index = index_of[cell.group] ?? 0;
     const span = Math.floor(cell.start / MINUTE_MS);
-    const key = span * counted.length + place;
-    const sum = sums.get(key) ?? sumOf(60, span, counted[place] ?? ALL);
+    const key = span * counted.length + index;
+    const sum = sums.get(key) ?? sumOf(60, span, counted[index] ?? ALL);
     sums.set(key, sum);
     addCell(sum, cell);
   }
@@ -122,24 +125,24 @@ function toMinutes({ counted, place_of }: CountedGroups, cells: readonly Cell[])
 
 interface CountedGroups {
   readonly counted: readonly Counted[];
-  /** For every group. */
-  readonly place_of: readonly number[];
+  /** By group. */
+  readonly index_of: readonly number[];
 }
 
-/** What groups count for: those that differ in nothing else are counted together. */
-function countedBy(groups: readonly CallGroup[], read: (group: CallGroup, place: number) => Counted): CountedGroups {
+/** Merges groups with the same key. */
+function countedBy(groups: readonly CallGroup[], read: (group: CallGroup, index: number) => Counted): CountedGroups {
   const counted: Counted[] = [];
   const places = new Map<string, number>();
-  const place_of = groups.map((group, nth) => {
+  const index_of = groups.map((group, nth) => {
     const one = read(group, nth);
     const key = keyOf(one);
-    const place = places.get(key) ?? counted.push({ ...one, entity_id: null }) - 1;
-    places.set(key, place);
-    const known = counted[place];
+    const index = places.get(key) ?? counted.push({ ...one, entity_id: null }) - 1;
+    places.set(key, index);
+    const known = counted[index];
     if (known !== undefined) known.entity_id = one.entity_id ?? known.entity_id;
-    return place;
+    return index;
   });
-  return { counted, place_of };
+  return { counted, index_of };
 }
 
 function addCell(to: Sum, cell: Cell): void {

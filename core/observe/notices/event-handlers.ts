@@ -6,11 +6,11 @@ import type { Handlers, Actor } from '#core/context/context.ts';
 import { readPage, countUpTo, keepNewest } from '#core/store/pages.ts';
 import { personOf } from '#core/records/events.ts';
 import { isAdministrator } from '#core/context/roles.ts';
-import { MOST_UNREAD, EVENTS_KEPT, EVENTS_KEPT_DAYS } from '#core/contract/observe/notice-events.ts';
+import { MOST_UNREAD, MAX_EVENTS_PER_KIND, EVENTS_RETENTION_DAYS } from '#core/contract/observe/notice-events.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
-/** Their pages are administrators' as well. */
+/** Events about settings whose pages are only for administrators. */
 const ADMINISTRATORS_ONLY: readonly NoticeEvent[] = ['guard_hit', 'login_locked', 'certificate', 'sign_ins_refused'];
 
 export const noticeEventHandlers: Pick<Handlers, 'notices.events' | 'notices.read'> = {
@@ -36,7 +36,7 @@ export const noticeEventHandlers: Pick<Handlers, 'notices.events' | 'notices.rea
     const person_id = personOf(actor);
     if (person_id !== null) {
       await app.store.write(async (tx) => {
-        // One that is not there yet was read by nobody.
+        // An event that does not exist yet cannot have been read.
         const [newest] = await tx
           .select({ id: table.id })
           .from(table)
@@ -58,7 +58,7 @@ export const noticeEventHandlers: Pick<Handlers, 'notices.events' | 'notices.rea
   },
 };
 
-/** Nobody needs word of what they did themselves. */
+/** People are not notified of their actions. */
 function visibleTo({ store }: Platform, actor: Actor | null): SQL | undefined {
   const { event, actor_id } = store.tables.notice_events;
   const person_id = personOf(actor);
@@ -73,7 +73,7 @@ interface Unread {
   isUnread(event: { readonly id: number; readonly created_at: string }): boolean;
 }
 
-/** What a person has not read: nobody has to read what happened before they came. null: nobody reads. */
+/** The unread events of a person, without those from before the account existed. Null when the caller is not a person. */
 async function unreadOf({ store }: Platform, actor: Actor | null): Promise<Unread | null> {
   const { notice_events: table, notice_reads, people } = store.tables;
   const person_id = personOf(actor);
@@ -92,16 +92,16 @@ async function countUnread(app: Platform, actor: Actor | null, unread: Unread | 
   return countUpTo(app, MOST_UNREAD, app.store.db.select({ id: table.id }).from(table).where(where));
 }
 
-/** Forgets what is old, or too much of one kind. The newest event stays: ids go on from it. */
+/** Deletes old events, and the oldest ones beyond the maximum per kind. The newest event stays, since ids continue from it. */
 export async function forgetEvents(app: Platform): Promise<void> {
   const { notice_events: table } = app.store.tables;
-  const before = new Date(app.clock().getTime() - EVENTS_KEPT_DAYS * DAY_MS).toISOString();
+  const before = new Date(app.clock().getTime() - EVENTS_RETENTION_DAYS * DAY_MS).toISOString();
   const newest = sql`(select max(${table.id}) from ${table})`;
   const many = await app.store.db.select({ event: table.event, count: count() }).from(table).groupBy(table.event);
   await app.store.write(async (tx) => {
     await tx.delete(table).where(and(lt(table.created_at, before), lt(table.id, newest)));
-    for (const { event, count: kept } of many) {
-      if (kept > EVENTS_KEPT) await keepNewest(tx, table, EVENTS_KEPT, eq(table.event, event));
+    for (const { event, count } of many) {
+      if (count > MAX_EVENTS_PER_KIND) await keepNewest(tx, table, MAX_EVENTS_PER_KIND, eq(table.event, event));
     }
   });
 }

@@ -4,7 +4,7 @@ import { AppError, invalidField } from '#core/errors.ts';
 import { resolveTarget } from '#core/engines/shared/dial.ts';
 import { checkVersion } from '#core/records/versioned.ts';
 import type { Context, Handlers } from '#core/context/context.ts';
-import { writeAlone } from '#core/store/journal.ts';
+import { lockEntityWrites } from '#core/store/journal.ts';
 import type { Db } from '#core/store/store.ts';
 import { readPage } from '#core/store/pages.ts';
 import { recordHistory } from '#core/records/history.ts';
@@ -35,7 +35,7 @@ async function lastOf({ app }: Context, id: string, tx: Db = app.store.db): Prom
 const shown = async (context: Context, tx: Db, row: NoticeRow): Promise<Notice> =>
   toNotice(row, await lastOf(context, row.id, tx));
 
-/** An address that is never sent to is refused when it is entered; one that does not resolve now may do so later. */
+/** Refuses an address that the policy blocks. An address that does not resolve now is accepted, because it may do so later. */
 async function checkAddress({ app }: Context, url: string): Promise<void> {
   const { hostname, port, protocol } = new URL(url);
   const number = Number(port || (protocol === 'https:' ? 443 : 80));
@@ -73,7 +73,7 @@ export const noticeHandlers: Omit<
     const [id, secret, now] = [app.ids(), newSecret(), app.clock().toISOString()];
     const row: NoticeRow = { id, ...draft, secret: sealSecret(app, id, secret), version: 1, created_at: now, updated_at: now };
     await app.store.write(async (tx) => {
-      await writeAlone(app.store, tx);
+      await lockEntityWrites(app.store, tx);
       await refuseTaken(context, tx, row.name, id);
       if ((await tx.$count(notices)) >= MOST_NOTICES) {
         throw new AppError('invalid', `There can be at most ${MOST_NOTICES} webhooks. Delete one first.`);
@@ -89,7 +89,7 @@ export const noticeHandlers: Omit<
     const change = Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== undefined)) as Partial<NoticeRow>;
     if (change.url !== undefined) await checkAddress(context, change.url);
     return app.store.write(async (tx) => {
-      await writeAlone(app.store, tx);
+      await lockEntityWrites(app.store, tx);
       const before = await find(context, id, tx);
       checkVersion('notice', before, version, 'webhook');
       if (Object.keys(change).length === 0) return shown(context, tx, before);
@@ -123,7 +123,7 @@ export const noticeHandlers: Omit<
     const { notice_deliveries: deliveries } = app.store.tables;
     const notice = await find(context, id);
     const body = bodyOf(app, 'test', { by: actor?.name ?? null });
-    // Nobody else sends it: it is not due.
+    // Not due, so that the background sender skips it.
     const row = { ...newDelivery(app.ids(), id, 'test', body, app.clock().toISOString()), next_attempt_at: null };
     await app.store.write((tx) => tx.insert(deliveries).values(row));
     return toDelivery(await deliver(app, notice, row, { last: true }));
@@ -133,7 +133,7 @@ export const noticeHandlers: Omit<
     const { notices } = app.store.tables;
     const secret = newSecret();
     return app.store.write(async (tx) => {
-      await writeAlone(app.store, tx);
+      await lockEntityWrites(app.store, tx);
       const before = await find(context, id, tx);
       const [newest] = secretsOf(app, before);
       const sealed = sealSecret(app, id, secret, newest);
@@ -148,8 +148,8 @@ export const noticeHandlers: Omit<
     const { notice_deliveries: deliveries } = app.store.tables;
     const notice = await find(context, id);
     if (!notice.enabled) throw new AppError('conflict', 'This webhook is disabled. Enable it first.');
-    const wanted = and(eq(deliveries.notice_id, id), eq(deliveries.id, delivery_id));
-    const [row] = await app.store.db.select().from(deliveries).where(wanted);
+    const changed = and(eq(deliveries.notice_id, id), eq(deliveries.id, delivery_id));
+    const [row] = await app.store.db.select().from(deliveries).where(changed);
     if (row === undefined) throw new AppError('not_found', 'This webhook has no delivery with this id. It may be too old.');
     return toDelivery(await deliver(app, notice, row, { last: row.status !== 'waiting' }));
   },

@@ -1,4 +1,5 @@
 import type { Platform } from '#core/platform/platform.ts';
+import { reasonOf } from '#core/process/log.ts';
 import { createHmac } from 'node:crypto';
 import { and, asc, desc, eq, gt, lt, lte, ne, or } from 'drizzle-orm';
 import { OLD_SECRET_HOURS } from '#core/contract/notices.ts';
@@ -15,37 +16,37 @@ export type DeliveryRow = Schema['notice_deliveries']['$inferSelect'];
 
 const LOOK_MS = 2_000;
 const TIMEOUT_MS = 15_000;
-/** Deliveries of one turn of a webhook. */
+/** Maximum deliveries of a webhook per turn. */
 const AT_ONCE = 100;
-/** Deliveries of one webhook that wait for an attempt. */
+/** Maximum deliveries of a webhook that wait for an attempt. */
 export const MOST_WAITING = 1_000;
-/** Waits between attempts, in seconds: the last attempt is a day after the first (Standard Webhooks, "retries"). */
+/** Seconds between attempts. The last attempt is a day after the first (Standard Webhooks, "retries"). */
 const WAITS = [5, 300, 1_800, 7_200, 18_000, 25_200, 33_600] as const;
 const LONGEST_WAIT_MS = 1_000 * Math.max(...WAITS) + 60_000;
-const KEPT_DAYS = 30;
-const KEPT = 1_000;
+const RETENTION_DAYS = 30;
+const MAX_DELIVERIES = 1_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const SECRET_PREFIX = 'whsec_';
 
-const secretPlace = (id: string): string => `notice/${id}/secret`;
+const secretPath = (id: string): string => `notice/${id}/secret`;
 
-/** @param before what it was until now: it signs for a time beside the new one. */
+/** @param before the previous secret, which also signs for a limited time. */
 export function sealSecret(app: Platform, id: string, secret: string, before: string | null = null): NoticeRow['secret'] {
   const until = app.clock().getTime() + OLD_SECRET_HOURS * HOUR_MS;
   const text = before === null ? secret : `${secret} ${before} ${until}`;
-  return { $sealed: app.keyring.seal(text, secretPlace(id)) };
+  return { $sealed: app.keyring.seal(text, secretPath(id)) };
 }
 
 /** The secrets of a webhook that sign now, the newest first. */
 export function secretsOf({ keyring, clock }: Platform, { id, secret }: NoticeRow): readonly [string, ...string[]] {
-  const [newest = '', before, until = 0] = keyring.open(secret.$sealed, secretPlace(id)).split(' ');
+  const [newest = '', before, until = 0] = keyring.open(secret.$sealed, secretPath(id)).split(' ');
   return before === undefined || Number(until) <= clock().getTime() ? [newest] : [newest, before];
 }
 
 /**
- * Sends what is due, one server at a time for each webhook. Each webhook has turns of its own: one
- * that does not answer keeps the others from nothing. @returns a function that ends it.
+ * Sends due deliveries, on one server at a time for each webhook. Webhooks are independent: a slow one does not delay the others.
+ * @returns a function that stops it.
  */
 export function keepSendingNotices(app: Platform): () => void {
   const busy = new Set<string>();
@@ -54,7 +55,7 @@ export function keepSendingNotices(app: Platform): () => void {
     if (busy.has(id)) return;
     busy.add(id);
     const sending = sendTo(app, id, ended.signal)
-      .catch((error: unknown) => app.log.warning('sending notices failed', { reason: String(error) }))
+      .catch((error: unknown) => app.log.warning('sending notices failed', { reason: reasonOf(error) }))
       .finally(() => busy.delete(id));
     app.background(sending);
   };
@@ -66,22 +67,24 @@ export function keepSendingNotices(app: Platform): () => void {
   };
 }
 
-/** One turn of every webhook. */
+/** Runs one turn of every webhook. */
 export async function sendDue(app: Platform): Promise<void> {
   await Promise.all((await dueNotices(app)).map((id) => sendTo(app, id)));
 }
 
-/** One turn of a webhook. Its first failure ends it: whatever is next would fail as well, after another time limit. */
+/**
+ * Runs one turn of a webhook. It ends at the first failure, because the next delivery would fail as well, after another timeout.
+ */
 async function sendTo(app: Platform, id: string, ending?: AbortSignal): Promise<void> {
   await withLease(app, `notices/${id}`, async (held, { lost }) => {
     const ended = ending === undefined ? lost : AbortSignal.any([ending, lost]);
     await giveUpOldest(held, id);
     for (let n = 0; n < AT_ONCE; n++) {
       if (ended.aborted) break;
-      // Read anew each time, as the holder of the lease: it may have been sent by another server, disabled or deleted meanwhile.
+      // Read again for each delivery, under the lease: another server may have sent it, or the webhook was disabled or deleted.
       const next = await held.store.write((tx) => nextDue(held, tx, id));
       if (next === undefined) break;
-      // What was sent is noted in any case, so by the app that needs no lease.
+      // The result is stored in any case, so it uses the app without the lease.
       const sent = await deliver(app, next.notice, next.delivery, { ended }).catch((error: unknown) => {
         if (ended.aborted) return null;
         throw error;
@@ -94,7 +97,7 @@ async function sendTo(app: Platform, id: string, ending?: AbortSignal): Promise<
 const isDue = (app: Platform) => {
   const { notices, notice_deliveries: deliveries } = app.store.tables;
   const now = app.clock();
-  // What waits for longer than any attempt was written by a clock that was ahead.
+  // A time later than any attempt was stored by a clock that was ahead.
   const latest = new Date(now.getTime() + LONGEST_WAIT_MS).toISOString();
   const is_time = or(lte(deliveries.next_attempt_at, now.toISOString()), gt(deliveries.next_attempt_at, latest));
   return and(eq(notices.enabled, true), eq(deliveries.status, 'waiting'), is_time);
@@ -122,7 +125,7 @@ async function nextDue(app: Platform, tx: Db, id: string): Promise<{ notice: Not
   return next;
 }
 
-/** A webhook that is away for long learns of the newest. */
+/** A webhook that fails for long receives only the newest events. */
 async function giveUpOldest({ store }: Platform, id: string): Promise<void> {
   const { notice_deliveries: deliveries } = store.tables;
   const waiting = and(eq(deliveries.notice_id, id), eq(deliveries.status, 'waiting'));
@@ -144,13 +147,13 @@ async function giveUpOldest({ store }: Platform, id: string): Promise<void> {
 }
 
 interface DeliveryOptions {
-  /** Whatever comes of it, there is no further attempt. */
+  /** No further attempt follows, whatever the result. */
   readonly last?: boolean;
-  /** Cuts it off; it does not count then, and rejects. */
+  /** Aborts the attempt, which then does not count and rejects. */
   readonly ended?: AbortSignal | undefined;
 }
 
-/** One attempt, noted in the delivery log. */
+/** Runs one attempt and records it in the delivery log. */
 export async function deliver(
   app: Platform,
   notice: NoticeRow,
@@ -170,7 +173,7 @@ export async function deliver(
     status: error === null ? 'delivered' : wait === undefined ? 'failed' : 'waiting',
     next_attempt_at: error === null || wait === undefined ? null : new Date(now.getTime() + wait * 1_000).toISOString(),
   };
-  // What failed and was ended meanwhile, as when its webhook is disabled, stays so.
+  // If the delivery ended during the attempt, for example because its webhook was disabled, its status stays.
   const still = last || error === null ? undefined : eq(deliveries.status, 'waiting');
   await app.store.write((tx) =>
     tx
@@ -212,18 +215,18 @@ async function post(
     return { response_status: status, error };
   } catch (error) {
     ended?.throwIfAborted();
-    return { response_status: null, error: reasonOf(error) };
+    return { response_status: null, error: deliveryError(error) };
   }
 }
 
-function reasonOf(error: unknown): string {
+function deliveryError(error: unknown): string {
   if (error instanceof AppError) return error.detail;
   if (error instanceof Error && error.name === 'TimeoutError') return `The URL did not answer within ${TIMEOUT_MS / 1_000} s.`;
   return 'The connection was closed without an answer.';
 }
 
-/** Standard Webhooks: HMAC-SHA256 of id, timestamp and body, with the bytes of the secret. */
-export function signature(secret: string, id: string, timestamp: string, body: string): string {
+/** Standard Webhooks: HMAC-SHA256 over id, timestamp and body, with the bytes of the secret. */
+function signature(secret: string, id: string, timestamp: string, body: string): string {
   const key = Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64');
   return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
 }
@@ -231,13 +234,13 @@ export function signature(secret: string, id: string, timestamp: string, body: s
 export const newSecret = (): string =>
   `${SECRET_PREFIX}${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64')}`;
 
-/** Forgets finished deliveries that are old, or too many of one webhook. */
+/** Deletes finished deliveries that are old, and the oldest ones beyond the maximum per webhook. */
 export async function forgetDeliveries(app: Platform): Promise<void> {
   const { notices, notice_deliveries: deliveries } = app.store.tables;
   const done = ne(deliveries.status, 'waiting');
-  const before = new Date(app.clock().getTime() - KEPT_DAYS * DAY_MS).toISOString();
+  const before = new Date(app.clock().getTime() - RETENTION_DAYS * DAY_MS).toISOString();
   await app.store.write((tx) => tx.delete(deliveries).where(and(done, lt(deliveries.created_at, before))));
   for (const { id } of await app.store.db.select({ id: notices.id }).from(notices)) {
-    await app.store.write((tx) => keepNewest(tx, deliveries, KEPT, and(eq(deliveries.notice_id, id), done)));
+    await app.store.write((tx) => keepNewest(tx, deliveries, MAX_DELIVERIES, and(eq(deliveries.notice_id, id), done)));
   }
 }

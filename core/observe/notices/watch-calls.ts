@@ -14,19 +14,21 @@ import { beginNotice, endNotice, lastingKeys } from '#core/records/events.ts';
 
 const LOOK_MS = 30_000;
 const MINUTES = 5;
-/** Failing: so many calls failed, and such a share of all. It is over below the second share. */
+/** A tool is failing with this many failed calls and this share of all. It recovers below the second share. */
 const LEAST_FAILED = 5;
 const SHARE = 0.8;
 const OVER_SHARE = 0.5;
 const LEAST_REJECTED = 5;
-/** Clients try an old token a few times when it ends. */
+/** Clients retry a few times with an old token when it ends. */
 const LEAST_REFUSED = 20;
 
-/** Says when definitions fail, queues are full and access tokens are refused, and when that is over. @returns a function that ends it. */
+/**
+ * Reports failing definitions, full queues and refused access tokens, and when they recover. @returns a function that stops it.
+ */
 export const watchCalls = (app: Platform & WithInsights & WithSnapshots): (() => void) =>
   runEvery(app, { every_ms: LOOK_MS, what: 'watching the calls', work: () => lookAtCalls(app) });
 
-/** One look at the last minutes. Servers that look at the same time notice the same. */
+/** Checks the last minutes once. Servers that check at the same time find the same. */
 export async function lookAtCalls(app: Platform & WithInsights & WithSnapshots): Promise<void> {
   const failed = await readFailed(app);
   await settle(app, 'tool_failing', await failingIn(app, failed));
@@ -34,10 +36,10 @@ export async function lookAtCalls(app: Platform & WithInsights & WithSnapshots):
   await settle(app, 'sign_ins_refused', await refusedIn(app));
 }
 
-/** What one look found of something that lasts. */
+/** A lasting problem that a check found. */
 interface Seen {
   readonly key: string;
-  /** Whether it begins, and whether it goes on once it began. */
+  /** Whether the problem starts, and whether it continues once it started. */
   readonly begins: boolean;
   readonly lasts: boolean;
   readonly data: Readonly<Record<string, unknown>>;
@@ -54,7 +56,7 @@ const begunSince = (app: Platform): number => app.clock().getTime() - MINUTES * 
 
 type Failed = Awaited<ReturnType<typeof readFailed>>[number];
 
-/** Failed calls of the last minutes, by what was called and how they ended. */
+/** Failed calls of the last minutes, by definition and outcome. */
 async function readFailed(app: Platform) {
   const { request_logs: table } = app.store.tables;
   const { kind, name, connection_id, error, canary } = table;
@@ -65,13 +67,13 @@ async function readFailed(app: Platform) {
     .groupBy(kind, name, connection_id, error);
 }
 
-/** Outcomes that say something of a definition. What its caller got wrong does not. */
-const ITS_OWN: ReadonlySet<CallOutcome> = new Set(['tool_error', 'timeout']);
-const isItsOwn = ({ error }: Failed): boolean => ITS_OWN.has(outcomeOf(error)) && error !== 'invalid';
+/** Outcomes that a definition can cause. Wrong arguments of a caller do not count. */
+const TOOL_FAULTS: ReadonlySet<CallOutcome> = new Set(['tool_error', 'timeout']);
+const isToolFault = ({ error }: Failed): boolean => TOOL_FAULTS.has(outcomeOf(error)) && error !== 'invalid';
 
 async function failingIn(app: Platform & WithInsights & WithSnapshots, failed: readonly Failed[]): Promise<Seen[]> {
   const groups = Map.groupBy(failed, ({ kind, name }) => `${kind}:${name}`);
-  const suspects = [...groups].filter(([, rows]) => rows.some(isItsOwn));
+  const suspects = [...groups].filter(([, rows]) => rows.some(isToolFault));
   const { tools } = await readLive(app, app.insights.live);
   const sums = await callsSince(
     app,
@@ -82,18 +84,18 @@ async function failingIn(app: Platform & WithInsights & WithSnapshots, failed: r
     const sum = sums.get(group);
     if (first === undefined || sum === undefined) return [];
     const { kind, name } = first;
-    // What failed before the definition was deployed says nothing of it as it is now.
+    // Failures before the deploy of the current definition do not count.
     if (kind === 'tool' && (tools.get(name)?.from ?? '') > new Date(begunSince(app)).toISOString()) return [];
     const of = (which: (row: Failed) => boolean) => rows.reduce((total, row) => total + (which(row) ? row.calls : 0), 0);
-    const own = of(isItsOwn);
-    const ran = Math.max(own, sum.calls - of((row) => !isItsOwn(row)));
-    const begins = own >= LEAST_FAILED && own >= SHARE * ran;
-    const data = { kind, id: sum.entity_id, name, failed: own, calls: ran, minutes: MINUTES };
-    return [{ key: `tool_failing:${group}`, begins, lasts: own >= OVER_SHARE * ran, data }];
+    const failed = of(isToolFault);
+    const ran = Math.max(failed, sum.calls - of((row) => !isToolFault(row)));
+    const begins = failed >= LEAST_FAILED && failed >= SHARE * ran;
+    const data = { kind, id: sum.entity_id, name, failed, calls: ran, minutes: MINUTES };
+    return [{ key: `tool_failing:${group}`, begins, lasts: failed >= OVER_SHARE * ran, data }];
   });
 }
 
-/** All calls of some names in the last minutes, the first one whole. */
+/** All calls of some names in the last minutes, including the whole first minute. */
 async function callsSince(app: Platform, names: readonly string[]) {
   const { usage_series: table } = app.store.tables;
   const sums = new Map<string, { readonly calls: number; readonly entity_id: string | null }>();
@@ -129,7 +131,7 @@ async function fullIn(app: Platform, failed: readonly Failed[]): Promise<Seen[]>
   });
 }
 
-/** Requests with a token that is not valid. One without any is how clients ask where to sign in. */
+/** Requests with an invalid token. Clients send requests without a token to learn where to sign in. */
 async function refusedIn(app: Platform): Promise<Seen[]> {
   const { refusals: table } = app.store.tables;
   const rows = await app.store.db

@@ -5,20 +5,20 @@ import { runEvery } from '#core/platform/run-every.ts';
 import { markEmitted, emitOnce, endNotice, lastingKeys } from '#core/records/events.ts';
 
 const LOOK_MS = 5_000;
-/** A host that restarts is back by then. */
+/** A host that restarts reconnects within this time. */
 const GONE_MS = 30_000;
-/** Every server looks; one tells, none of a host that left. */
+/** Every server checks, but only one reports a lost host. A host that signed off is not reported. */
 const ONCE_MS = 5 * 60_000;
-/** Clocks of servers differ by less. */
+/** Maximum difference between the clocks of servers. */
 const SKEW_MS = 5_000;
 
-/** Tells of hosts that were connected and are not any more. @returns a function that ends it. */
+/** Reports hosts that were connected and are not any more. @returns a function that stops it. */
 export function watchHosts(app: Platform & WithHosts): () => void {
   const look = createHostWatch(app);
   return runEvery(app, { every_ms: LOOK_MS, what: 'watching the hosts', work: look, at_once: true });
 }
 
-/** @returns one look. */
+/** @returns a function that checks once. */
 export function createHostWatch(app: Platform & WithHosts): () => Promise<void> {
   const seen = new Map<string, { readonly url: string | null; readonly at: number }>();
   return async () => {
@@ -27,12 +27,12 @@ export function createHostWatch(app: Platform & WithHosts): () => Promise<void> 
     for (const { id, url } of present) seen.set(id, { url, at: now });
     for (const [id, { url, at }] of seen) {
       if (now - at < GONE_MS) continue;
-      const place = placeOf(id);
-      // It crashed and was started again, under a new id.
-      const is_back = present.some((host) => placeOf(host.id) === place && Date.parse(host.connected_at) > at - SKEW_MS);
+      const path = stableId(id);
+      // It crashed and restarted with a new id.
+      const is_back = present.some((host) => stableId(host.id) === path && Date.parse(host.connected_at) > at - SKEW_MS);
       const data = { id, url, seen_at: new Date(at).toISOString() };
       if (!is_back) await emitOnce(app, 'host_gone', data, { key: id, within_ms: ONCE_MS, lasting: keyOf(id) });
-      // Until it is kept, every look tries again.
+      // Tried again at the next check until it is stored.
       seen.delete(id);
     }
     const here = new Set(present.map(({ id }) => keyOf(id)));
@@ -40,11 +40,11 @@ export function createHostWatch(app: Platform & WithHosts): () => Promise<void> 
   };
 }
 
-/** A host that ends by itself is not lost. */
-export const noteLeft = (app: Platform, id: string): Promise<void> =>
+/** Records that a host signed off, so that it is not reported as lost. */
+export const recordSignOff = (app: Platform, id: string): Promise<void> =>
   markEmitted(app, 'host_gone', { key: id, within_ms: ONCE_MS });
 
-const keyOf = (id: string): string => `host_gone:${placeOf(id)}`;
+const keyOf = (id: string): string => `host_gone:${stableId(id)}`;
 
-/** What the id of a host keeps over its starts, each of which has a last part of its own. */
-const placeOf = (id: string): string => id.replace(/-[0-9a-f]{8}$/, '');
+/** The part of a host's id that stays the same across restarts, without the random suffix. */
+const stableId = (id: string): string => id.replace(/-[0-9a-f]{8}$/, '');

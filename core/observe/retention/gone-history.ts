@@ -7,25 +7,25 @@ import type { Schema } from '#core/store/schema.ts';
 import type { HistoryRow } from '#core/records/history.ts';
 
 const DAY_MS = 24 * 3_600_000;
-/** Of a record that is gone, or of an id that has few entries, as that of a deploy: the number of their entries has no bound. */
-const KEPT_MS = 365 * DAY_MS;
-/** Entries that are looked at together. */
+/** For entries of deleted records, and of ids with few entries each, such as deploys: their total number has no limit. */
+const RETENTION_MS = 365 * DAY_MS;
+/** Entries that are checked together. */
 const PAGE = 1_000;
-/** One row says when it was done last: it reads every old entry. */
+/** Key of the time of the last run. It is stored because a run reads every old entry. */
 const DONE = 'history_forgotten_at';
 
 type Named = Pick<HistoryRow, 'id' | 'entity_type' | 'entity_id' | 'action'>;
 
-/** Once a day forgets entries that are a year old, of what does not exist any more. */
-export async function forgetGone(app: Platform): Promise<void> {
+/** Once a day, deletes history entries older than a year whose records no longer exist. */
+export async function deleteOrphanedHistory(app: Platform): Promise<void> {
   const { history, meta } = app.store.tables;
   const now = app.clock().getTime();
   const [done] = await app.store.db.select().from(meta).where(eq(meta.key, DONE));
   const age = done === undefined ? DAY_MS : now - Date.parse(done.value);
   if (age >= 0 && age < DAY_MS) return;
   const { id, entity_type, entity_id, action, created_at } = history;
-  const before = new Date(now - KEPT_MS).toISOString();
-  // Ids grow with time.
+  const before = new Date(now - RETENTION_MS).toISOString();
+  // Ids increase over time.
   let last = '';
   for (let more = true; more;) {
     const rows = await app.store.db
@@ -39,7 +39,7 @@ export async function forgetGone(app: Platform): Promise<void> {
     if (gone.length > 0) await app.store.write((tx) => tx.delete(history).where(inArray(id, gone)));
     last = rows.at(-1)?.id ?? '';
     more = old.length === PAGE;
-    // The rest is left to the server that comes next.
+    // The next server continues.
     if (more && app.life.ending) return;
     await app.sleep(1);
   }
@@ -49,10 +49,10 @@ export async function forgetGone(app: Platform): Promise<void> {
   );
 }
 
-/** Entries whose record is not there any more. */
+/** Entries whose record no longer exists. */
 async function goneAmong({ store }: Platform, entries: readonly Named[]): Promise<string[]> {
   const gone: string[] = [];
-  // What was blocked has a bound of its own, as it need not be a record.
+  // Blocked changes have a separate limit, as they need not belong to a record.
   const recorded = entries.filter(({ action, entity_type }) => action !== 'blocked' && !SINGLE.has(entity_type));
   for (const [type, its] of Map.groupBy(recorded, ({ entity_type }) => entity_type)) {
     const ids = [...new Set(its.map(({ entity_id }) => entity_id))];
@@ -62,12 +62,12 @@ async function goneAmong({ store }: Platform, entries: readonly Named[]): Promis
   return gone;
 }
 
-/** There is always one of them. */
+/** Records that always exist. */
 const SINGLE: ReadonlySet<string> = new Set<EntityType>(['server_config', 'signing_key']);
 
 async function liveAmong({ db, tables }: Store, type: string, ids: readonly string[]): Promise<ReadonlySet<string>> {
   if (type === 'snapshot') {
-    // Candidates and canaries are named by ids.
+    // The ids of candidates and canaries are not version numbers.
     const versions = ids.map(Number).filter((version) => Number.isInteger(version));
     const { snapshots } = tables;
     const rows = await db.select({ version: snapshots.version }).from(snapshots).where(inArray(snapshots.version, versions));
@@ -75,8 +75,8 @@ async function liveAmong({ db, tables }: Store, type: string, ids: readonly stri
   }
   const name = TABLES[type];
   if (name === undefined) return new Set(ids);
-  // What is read here, every one of these tables has.
-  const table = tables[name] as unknown as Schema['people'];
+  // All of these tables have the columns that are read here.
+  const table = tables[name] as Schema['people'];
   const rows = await db
     .select({ id: table.id })
     .from(table)
@@ -94,6 +94,6 @@ const TABLES: Readonly<Record<string, keyof Schema>> = {
   notice: 'notices',
   identity_provider: 'identity_providers',
   admin: 'people',
-  // Its id is that of the connection.
+  // A file has the id of its connection.
   file: 'connections',
 };

@@ -2,25 +2,25 @@ import type { Platform } from '#core/platform/platform.ts';
 import { and, asc, desc, eq, inArray, lt, or, type SQL } from 'drizzle-orm';
 import type { Db } from '#core/store/store.ts';
 
-/** A client may read a list before every call, and may call nothing. */
-export const MOST_LISTS = 1_000_000;
-/** Rows of one transaction: other writers wait no longer than for so many. */
+/** A client may request a list before every call, or never call anything. */
+const MOST_LISTS = 1_000_000;
+/** Rows per transaction, which limits how long other writers wait. */
 const ROWS_AT_ONCE = 1_000;
-/** Embedded, a statement runs in this thread: what else the server has to do comes in between. */
+/** In an embedded database, a statement runs in this thread. The pause lets other work run. */
 const PAUSE_MS = 1;
 
-/** Deletes page by page. @returns whether all is done; the server may end before. */
+/** Deletes page by page. @returns whether everything was deleted; false when the server stops first. */
 export async function inPages(app: Platform, remove: (tx: Db, most: number) => Promise<number>): Promise<boolean> {
   for (;;) {
     const gone = await app.store.write((tx) => remove(tx, ROWS_AT_ONCE));
     if (gone < ROWS_AT_ONCE) return true;
-    // The rest is left to the server that comes next.
+    // The next server continues.
     if (app.life.ending) return false;
     await Bun.sleep(PAUSE_MS);
   }
 }
 
-/** Forgets sessions and lists that are older than the calls that are kept, and the oldest of too many lists. */
+/** Deletes sessions and lists older than the stored calls, and the oldest lists beyond the maximum. */
 export async function forgetSessions(app: Platform, before: string, most_lists = MOST_LISTS): Promise<void> {
   const { mcp_sessions, mcp_lists } = app.store.tables;
   const [surplus] = await app.store.db
@@ -29,9 +29,9 @@ export async function forgetSessions(app: Platform, before: string, most_lists =
     .orderBy(desc(mcp_lists.timestamp))
     .limit(1)
     .offset(most_lists);
-  // All of a moment go, so that the rest is complete from a moment on.
+  // Deletes all lists with the same time, so that the remaining ones are complete from a time on.
   const lists_from = surplus !== undefined && surplus.timestamp >= before ? justAfter(surplus.timestamp) : before;
-  // Of a session without calls nothing is left when its lists are gone.
+  // A session without calls is empty once its lists are deleted.
   const { calls, last_at } = mcp_sessions;
   await deleteSessions(app, and(lt(last_at, lists_from), or(lt(last_at, before), eq(calls, 0))));
   await inPages(app, async (tx, most) => {

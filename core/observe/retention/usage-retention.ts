@@ -9,36 +9,57 @@ import { readMeta, writeMeta } from '#core/store/meta.ts';
 import type { Db } from '#core/store/store.ts';
 import { forgetArguments } from '../logged-arguments.ts';
 import { forgetSeries } from './series-retention.ts';
-import { forgetGone } from './gone-history.ts';
+import { deleteOrphanedHistory } from './gone-history.ts';
 import { forgetSessions, inPages } from './session-retention.ts';
-import { TRAFFIC_KEPT_MS, TRAFFIC_SECONDS } from '../traffic/traffic.ts';
+import { TRAFFIC_RETENTION_MS, TRAFFIC_SECONDS } from '../traffic/traffic.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
-/** Contract sections 10 and 13: what is kept of calls, revoked tokens and sessions that ended. */
-export const RETENTION = {
+/** Maximum number of stored calls, and how long calls, revoked tokens and ended sessions are stored. */
+const RETENTION = {
   logs: 1_000_000,
   logs_ms: 30 * DAY_MS,
   revoked_tokens_ms: 30 * DAY_MS,
   ended_sessions_ms: DAY_MS,
-  /** A host that is cut off for longer sends what it has under the same sequence at most a day later. */
+  /** A disconnected host repeats a report under the same sequence for at most a day. */
   reports_ms: DAY_MS,
 } as const;
 
-/** It is done so often; a server that was killed on the way leaves it to another one. */
+/** How often one of the servers runs it. */
 const INTERVAL_MS = 10 * 60_000;
 const LOOK_MS = 60_000;
 
-/** What other rooms forget at the same time. */
+/** Additional deletions of other rooms. */
 export interface Forgetters {
-  /** In one transaction with what ended here. */
+  /** Run in the transaction that deletes ended sessions and tokens. */
   readonly together: readonly ((app: Platform, tx: Db) => Promise<unknown>)[];
   readonly after: readonly ((app: Platform) => Promise<unknown>)[];
 }
 
-/** Forgets what is too old, or too much. @returns the number of request logs that went, null when another server was first. */
-export async function pruneUsage(app: Platform, others: Forgetters, most_logs: number = RETENTION.logs): Promise<number | null> {
-  return withLease(app, 'usage_retention', async (held) => ((await isDue(held)) ? forget(held, others, most_logs) : null));
+export interface Retention {
+  /**
+   * Deletes what is too old or exceeds a maximum. @returns the number of deleted request logs; null when another server runs it.
+   */
+  readonly pruneUsage: (app: Platform, most_logs?: number) => Promise<number | null>;
+  /** Prunes now and whenever it is due, on one server at a time. @returns a function that stops it. */
+  readonly startRetention: (app: Platform, look_ms?: number) => () => void;
+}
+
+export function createRetention(others: Forgetters): Retention {
+  const pruneUsage: Retention['pruneUsage'] = (app, most_logs = RETENTION.logs) =>
+    withLease(app, 'usage_retention', async (held) => ((await isDue(held)) ? forget(held, others, most_logs) : null));
+  return {
+    pruneUsage,
+    startRetention(app, look_ms = LOOK_MS) {
+      const work = async (): Promise<void> => {
+        const forgotten = await withSteadyClock(app, (at) => pruneUsage(at));
+        if (forgotten) app.log.info('request log pruned', { count: forgotten });
+        // Each machine has its folder, so every server does it.
+        if (app.policy.cache_dir !== undefined) removeUnused(app.policy.cache_dir);
+      };
+      return runEvery(app, { every_ms: look_ms, what: 'pruning the request log', work, at_once: true });
+    },
+  };
 }
 
 async function forget(app: Platform, { together, after }: Forgetters, most_logs: number): Promise<number> {
@@ -47,7 +68,7 @@ async function forget(app: Platform, { together, after }: Forgetters, most_logs:
   await forgetArguments(app);
   await app.store.write(async (tx) => {
     for (const seconds of TRAFFIC_SECONDS) {
-      const old = lt(traffic.start, before(TRAFFIC_KEPT_MS[seconds]));
+      const old = lt(traffic.start, before(TRAFFIC_RETENTION_MS[seconds]));
       await tx.delete(traffic).where(and(eq(traffic.seconds, seconds), old));
     }
     await tx.delete(host_reports).where(lt(host_reports.reported_at, before(RETENTION.reports_ms)));
@@ -60,7 +81,7 @@ async function forget(app: Platform, { together, after }: Forgetters, most_logs:
   await forgetSeries(app);
   for (const forgetOthers of after) await forgetOthers(app);
   await forgetActivity(app);
-  await forgetGone(app);
+  await deleteOrphanedHistory(app);
   const surplus = await app.store.db
     .select({ id: request_logs.id, timestamp: request_logs.timestamp })
     .from(request_logs)
@@ -70,7 +91,7 @@ async function forget(app: Platform, { together, after }: Forgetters, most_logs:
   const by_age = { timestamp: before(RETENTION.logs_ms), id: 0 };
   const last = surplus[0] !== undefined && surplus[0].timestamp >= by_age.timestamp ? surplus[0] : by_age;
   await forgetSessions(app, last.timestamp);
-  // In this form both databases read only the part of the index that goes.
+  // In this form, both databases read only the deleted part of the index.
   const where = and(
     lte(request_logs.timestamp, last.timestamp),
     or(lt(request_logs.timestamp, last.timestamp), lte(request_logs.id, last.id)),
@@ -91,24 +112,13 @@ async function forget(app: Platform, { together, after }: Forgetters, most_logs:
   return forgotten;
 }
 
-/** One row says when it was done last. */
+/** Key of the time of the last run. */
 const DONE = 'usage_forgotten_at';
 
 async function isDue(app: Platform): Promise<boolean> {
   const done_at = await readMeta(app.store, app.store.db, DONE);
   if (done_at === null) return true;
   const age = app.clock().getTime() - Date.parse(done_at);
-  // A time to come is of a clock that was ahead.
+  // A time in the future was written while the clock was ahead.
   return age < 0 || age > INTERVAL_MS - 1_000;
-}
-
-/** Forgets at once and whenever it is due, on one server at a time. @returns a function that ends it. */
-export function startRetention(app: Platform, others: Forgetters, look_ms = LOOK_MS): () => void {
-  const work = async (): Promise<void> => {
-    const forgotten = await withSteadyClock(app, (at) => pruneUsage(at, others));
-    if (forgotten) app.log.info('request log pruned', { count: forgotten });
-    // Of this machine, so every server does it.
-    if (app.policy.cache_dir !== undefined) removeUnused(app.policy.cache_dir);
-  };
-  return runEvery(app, { every_ms: look_ms, what: 'pruning the request log', work, at_once: true });
 }

@@ -1,19 +1,33 @@
-import type { Platform } from '#core/platform/platform.ts';
-import { and, gte, inArray, or, sql } from 'drizzle-orm';
 import type { CallGroup, ListRead } from '#core/contract/observe/usage-batch.ts';
-import { laterOf, rowsOf } from '#core/store/columns.ts';
+import { createHash } from 'node:crypto';
+import type { Platform } from '#core/platform/platform.ts';
 import type { Db } from '#core/store/store.ts';
-import type { Schema } from '#core/store/schema.ts';
-import { callerColumns, sessionKey } from './caller-key.ts';
-import { type Cell, errorsOf } from '../count-calls.ts';
+import { type Cell, errorsOf } from '#core/observe/count-calls.ts';
+import { sql, and, gte, inArray, or } from 'drizzle-orm';
 import { pagesOf } from '#core/lib/slices.ts';
+import type { Schema } from '#core/store/schema.ts';
+import { laterOf, rowsOf } from '#core/store/columns.ts';
 
-/** Calls of a caller without sessions belong together until there is none for so long (contract section 20). */
-export const GAP_MS = 30 * 60_000;
-/** Keys that one statement asks for. */
+type Caller = Pick<CallGroup, 'client' | 'token_prefix' | 'caller'>;
+
+/** Identifies a caller by the client and its credential. */
+export const callerKey = ({ client, token_prefix, caller }: Caller): string =>
+  digestOf([client, token_prefix, caller?.person, caller?.token, caller?.client_id]);
+
+/** Identifies a session by its id in the protocol, or by its caller. */
+const sessionKey = ({ session, ...caller }: Caller & Pick<CallGroup, 'session'>): string =>
+  session === undefined ? callerKey(caller) : digestOf([session]);
+
+const digestOf = (parts: readonly (string | null | undefined)[]): string =>
+  createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 22);
+
+/** Calls of a caller without sessions count as one session until a pause of this length. */
+const GAP_MS = 30 * 60_000;
+
+/** Keys per statement. */
 const PAGE = 500;
 
-/** Calls of one client in a batch, without a long break. */
+/** Calls of one client in a batch, without a long pause. */
 interface Stretch {
   readonly key: string;
   readonly of: CallGroup;
@@ -24,13 +38,13 @@ interface Stretch {
   errors: number;
   rows: number;
   tokens: number;
-  /** By the name of what was called. */
+  /** By the name of the definition. */
   readonly names: Map<string, { calls: number; errors: number }>;
-  /** Of the stored session, once it is stored. */
+  /** Id of the stored session, once it is stored. */
   id: number;
 }
 
-/** Adds calls and lists to the sessions that they are part of, and keeps the lists. @returns the id of its session for each cell. */
+/** Adds calls and lists to their sessions, and stores the lists. @returns the session id for each cell. */
 export async function addToSessions(
   app: Platform,
   tx: Db,
@@ -42,13 +56,13 @@ export async function addToSessions(
   const find = createFind(stretches);
   const keys = groups.map(sessionKey);
   const of_cell = cells.map((cell) => {
-    const group = groups[cell.group] ?? NOBODY;
+    const group = groups[cell.group] ?? NO_GROUP;
     const stretch = find(keys[cell.group] ?? '', group, cell.first_ms, cell.last_ms);
     addCell(stretch, group.name, cell);
     return stretch;
   });
   const of_list = lists.map((list) => {
-    const stretch = find(sessionKey(list), { ...NOBODY, ...list }, list.timestamp, list.timestamp);
+    const stretch = find(sessionKey(list), { ...NO_GROUP, ...list }, list.timestamp, list.timestamp);
     stretch.lists += 1;
     return stretch;
   });
@@ -56,7 +70,7 @@ export async function addToSessions(
   for (const stretch of stretches) {
     const known = stored.get(stretch.key);
     if (known === undefined) continue;
-    // A session of the protocol is one, however long it was quiet.
+    // A session of the protocol is one session, however long it paused.
     if (stretch.of.session === undefined && stretch.started_ms - Date.parse(known.last_at) > GAP_MS) continue;
     stretch.started_ms = Date.parse(known.started_at);
   }
@@ -110,7 +124,7 @@ async function keepLists(app: Platform, tx: Db, lists: readonly ListRead[], of_l
   }
 }
 
-/** Finds the stretch of moments, which is new after a break. */
+/** Finds the stretch for a time. After a pause, a new one begins. */
 function createFind(stretches: Stretch[]) {
   const latest = new Map<string, Stretch>();
   return (key: string, of: CallGroup, first_ms: number, last_ms: number): Stretch => {
@@ -128,7 +142,7 @@ function createFind(stretches: Stretch[]) {
   };
 }
 
-const NOBODY: CallGroup = {
+const NO_GROUP: CallGroup = {
   kind: 'tool',
   name: '',
   entity_id: null,
@@ -140,7 +154,7 @@ const NOBODY: CallGroup = {
 
 type StoredSession = Pick<Schema['mcp_sessions']['$inferSelect'], 'key' | 'started_at' | 'last_at'>;
 
-/** Of each key the session that began last, if it may still go on. */
+/** The latest session of each key, if it may still continue. */
 async function latestOf(app: Platform, tx: Db, stretches: readonly Stretch[]): Promise<Map<string, StoredSession>> {
   const { mcp_sessions: table } = app.store.tables;
   const found = new Map<string, StoredSession>();
@@ -162,7 +176,7 @@ async function latestOf(app: Platform, tx: Db, stretches: readonly Stretch[]): P
   return found;
 }
 
-/** Two stretches of a batch may go on the same stored session: a statement writes each row once. */
+/** Two stretches of a batch may continue the same stored session, and a statement can write each row only once. */
 function mergeSame(stretches: readonly Stretch[]): Stretch[][] {
   return [...Map.groupBy(stretches, ({ key, started_ms }) => `${key} ${started_ms}`).values()];
 }
@@ -184,7 +198,7 @@ async function write(app: Platform, tx: Db, merged: readonly Stretch[][]): Promi
     rows: { type: 'real', cells: total('rows') },
     tokens: { type: 'real', cells: total('tokens') },
   });
-  // A session that is there keeps its number, as a caller does.
+  // An existing session keeps its id, as callers do.
   const id = app.store.dialect === 'sqlite' ? 'null' : `coalesce(${STORED_ID}, nextval('mcp_sessions_id_seq'))`;
   const stored = await tx
     .insert(table)
@@ -203,9 +217,24 @@ async function write(app: Platform, tx: Db, merged: readonly Stretch[][]): Promi
 
 const STORED_ID =
   '(select stored.id from mcp_sessions as stored where stored.key = added.key and stored.started_at = added.started_at)';
+
 const SUMS = ['lists', 'calls', 'errors', 'rows', 'tokens'] as const;
-/** In the order of the table, after the id. */
+
+/** In the column order of the table, after the id. */
 const COLUMNS = [
   ...(['key', 'session', 'client', 'token_prefix', 'person', 'token', 'client_id', 'started_at', 'last_at'] as const),
   ...SUMS,
 ];
+
+/** The columns that identify the caller, for each of these groups. */
+export function callerColumns(groups: readonly CallGroup[]) {
+  const text = (read: (group: CallGroup) => string | null | undefined) =>
+    ({ type: 'text', cells: groups.map((group) => read(group) ?? null) }) as const;
+  return {
+    client: text(({ client }) => client),
+    token_prefix: text(({ token_prefix }) => token_prefix),
+    person: text(({ caller }) => caller?.person),
+    token: text(({ caller }) => caller?.token),
+    client_id: text(({ caller }) => caller?.client_id),
+  };
+}

@@ -4,8 +4,9 @@ import type { McpSession } from '#core/contract/observe/mcp-sessions.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/context/context.ts';
 import { countUpTo } from '#core/store/pages.ts';
-import { messageFor } from '../error-message.ts';
+import { messageFor } from '#core/observe/calls.ts';
 import { isClient } from '#core/observe/call-filters.ts';
+import { tokenNames } from '#core/observe/token-names.ts';
 import { stepsOf } from './session-steps.ts';
 import type { Schema } from '#core/store/schema.ts';
 
@@ -43,14 +44,14 @@ export const sessionHandlers: Pick<Handlers, `mcp_sessions.${'list' | 'get'}`> =
   },
 };
 
-/** @param failed those in which it failed. */
+/** @param failed only sessions in which a call of it failed. */
 function sessionsOf({ store }: Platform, name: string, failed: boolean) {
   const { mcp_session_names: table } = store.tables;
   const where = and(eq(table.name, name), failed ? gt(table.errors, 0) : undefined);
   return store.db.select({ id: table.session_id }).from(table).where(where);
 }
 
-/** Rows with the last call of each that failed. */
+/** Rows with the last failed call of each session. */
 async function shownOf({ app, actor }: Context, rows: readonly Schema['mcp_sessions']['$inferSelect'][]): Promise<McpSession[]> {
   const { request_logs: table } = app.store.tables;
   const { db } = app.store;
@@ -69,6 +70,10 @@ async function shownOf({ app, actor }: Context, rows: readonly Schema['mcp_sessi
     last.length === 0
       ? []
       : await db.select({ id, session_id, name, error, error_message, sqlstate }).from(table).where(inArray(id, last));
+  const names = await tokenNames(
+    app,
+    rows.map(({ token }) => token),
+  );
   const by_session = new Map(failed.map((call) => [call.session_id, call]));
   return rows.map(({ id: number, key: _, ...row }) => {
     const call = by_session.get(number);
@@ -76,6 +81,6 @@ async function shownOf({ app, actor }: Context, rows: readonly Schema['mcp_sessi
       call?.error == null
         ? null
         : { call_id: String(call.id), name: call.name, error: call.error, error_message: messageFor(actor, call) };
-    return { ...row, id: String(number), last_error };
+    return { ...row, id: String(number), token_name: names.get(row.token ?? '') ?? null, last_error };
   });
 }

@@ -1,20 +1,20 @@
 import type { Platform } from '#core/platform/platform.ts';
 import { and, eq, inArray, lt, or, sql } from 'drizzle-orm';
 import type { Context } from '#core/context/context.ts';
-import { messageFor } from '../error-message.ts';
+import { messageFor } from '#core/observe/calls.ts';
 import type { SessionEvent } from '#core/contract/observe/mcp-sessions.ts';
 import { outcomeOf } from '#core/contract/observe/outcomes.ts';
 
-/** A page of what a session did in order, lists and calls alike. */
+/** A page of the lists and calls of a session, in order. */
 export async function stepsOf({ app, actor }: Context, session_id: number, skip: number, limit: number): Promise<SessionEvent[]> {
   const { request_logs, mcp_lists } = app.store.tables;
   const steps = await placesOf(app, session_id, skip, limit);
   const idsOf = (is_list: boolean) => steps.filter((step) => step.is_list === is_list).map(({ id }) => id);
   const [call_ids, list_ids] = [idsOf(false), idsOf(true)];
   const { id, timestamp, name, kind, error, error_message, sqlstate, duration_ms, wait_ms, rows, tokens } = request_logs;
-  const own = { id, timestamp, name, kind, error, error_message, sqlstate, duration_ms, wait_ms, rows, tokens };
+  const columns = { id, timestamp, name, kind, error, error_message, sqlstate, duration_ms, wait_ms, rows, tokens };
   const [calls, lists] = await Promise.all([
-    call_ids.length === 0 ? [] : app.store.db.select(own).from(request_logs).where(inArray(id, call_ids)),
+    call_ids.length === 0 ? [] : app.store.db.select(columns).from(request_logs).where(inArray(id, call_ids)),
     list_ids.length === 0 ? [] : app.store.db.select().from(mcp_lists).where(inArray(mcp_lists.id, list_ids)),
   ]);
   const call_of = new Map(calls.map((call) => [call.id, call]));
@@ -51,7 +51,7 @@ const NO_CALL = {
   tokens: 0,
 } as const;
 
-/** Which lists and calls are on a page. At one moment lists come first, as clients read before they call. */
+/** The lists and calls on a page. At the same time, lists come first, because clients read before they call. */
 async function placesOf({ store }: Platform, session_id: number, skip: number, limit: number) {
   const { request_logs, mcp_lists } = store.tables;
   const select = (table: typeof request_logs | typeof mcp_lists, is_call: 0 | 1) =>
@@ -71,7 +71,7 @@ interface LoggedCall {
   readonly name: string;
 }
 
-/** Which of the names of a page failed the last time before the page. */
+/** The names on a page whose last call before the page failed. */
 async function failedBefore(
   { store }: Platform,
   session_id: number,

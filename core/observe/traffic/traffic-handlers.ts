@@ -17,7 +17,7 @@ import {
   indexIn,
   toCells,
 } from './traffic-matrix.ts';
-import { TRAFFIC_KEPT_MS } from './traffic.ts';
+import { TRAFFIC_RETENTION_MS } from './traffic.ts';
 import { TEN_MS } from '#core/observe/count-calls.ts';
 import { HOUR_MS, MINUTE_MS, startOf } from '#core/observe/metrics/sums.ts';
 
@@ -25,7 +25,7 @@ export const trafficHandlers: Pick<Handlers, 'flow.traffic'> = {
   'flow.traffic': async ({ app, actor }, { since, until, interval_seconds }) => {
     const now = app.clock().getTime();
     const last = until === undefined ? now : Date.parse(until);
-    const first = Math.max(since === undefined ? last - HOUR_MS : Date.parse(since), now - TRAFFIC_KEPT_MS[60]);
+    const first = Math.max(since === undefined ? last - HOUR_MS : Date.parse(since), now - TRAFFIC_RETENTION_MS[60]);
     const from = startOf(first, MINUTE_MS);
     const [spans, live, last_called_at] = await Promise.all([
       spansOf(app, from, new Date(last).toISOString(), interval_seconds),
@@ -46,7 +46,7 @@ export const trafficHandlers: Pick<Handlers, 'flow.traffic'> = {
   },
 };
 
-/** Who may read the request log sees who called. A token is no person's: what it may read has the names in it anyway. */
+/** Readers of the request log see client names. Tokens are not people: what a token may read contains the names anyway. */
 function seesClients(actor: Actor | null): boolean {
   const role = actor === null ? 'caller' : roleOf(actor);
   return role === null || holds(role, leastRole(calls['logs.list']) ?? 'admin');
@@ -78,7 +78,7 @@ async function spansOf(app: Platform, from: string, until: string, interval_seco
   }));
 }
 
-/** The last minute, up to now. */
+/** The last minute, up to the present. */
 async function liveOf(app: Platform, now: number): Promise<Span> {
   const { traffic } = app.store.tables;
   const from = startOf(now - 5 * TEN_MS, TEN_MS);
@@ -108,7 +108,7 @@ async function lastCalledAt(app: Platform): Promise<string | null> {
   return row?.last_called_at ?? null;
 }
 
-/** Gives the spans of an answer one list of names. */
+/** Collects one list of names for all spans of a response. */
 function createNames(sees_clients: boolean) {
   const clients = new Map<string, number>();
   const definitions = new Map<string, number>();
@@ -117,16 +117,16 @@ function createNames(sees_clients: boolean) {
   const placesOf = (cells: Cells) => ({
     client: cells.clients.map((name) => (sees_clients ? indexIn(clients, name) : 0)),
     definition: cells.definitions.map((definition) => {
-      const place = indexIn(definitions, definitionKey(definition));
-      const known = (listed[place] ??= definition);
+      const index = indexIn(definitions, definitionKey(definition));
+      const known = (listed[index] ??= definition);
       known.entity_id = definition.entity_id ?? known.entity_id;
-      return place;
+      return index;
     }),
     connection: cells.connections.map((id) => indexIn(connections, id)),
   });
   const toSpan = ({ timestamp, seconds, ...cells }: Span): TrafficSpan => {
     const { client, definition, connection } = placesOf(cells);
-    const two = (places: readonly number[], p95: readonly number[]) => places.flatMap((place, n) => [place, p95[n] ?? 0]);
+    const two = (places: readonly number[], p95: readonly number[]) => places.flatMap((index, n) => [index, p95[n] ?? 0]);
     const shared = {
       timestamp,
       seconds,
@@ -163,7 +163,7 @@ function renumber(cells: readonly number[], width: number, client: readonly numb
   return renumbered;
 }
 
-/** All clients as one. */
+/** Merges all clients into one. */
 function mergeClients(
   { pairs, failures }: Pick<TrafficSpan, 'pairs' | 'failures'>,
   { p95 }: Cells,

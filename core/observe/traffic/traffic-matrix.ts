@@ -2,9 +2,9 @@ import type { UsageKind } from '#core/contract/observe/calls.ts';
 import type { CallGroup } from '#core/contract/observe/usage-batch.ts';
 import { type Histogram, mergeInto, quantile } from '#core/lib/histogram.ts';
 
-/** Clients beyond these are one: what a client calls itself is its own choice, and may be another name in every call. */
+/** Further clients are counted as one, because a client chooses its name and may change it in every call. */
 const MOST_CLIENTS = 100;
-export const OTHER_CLIENTS = '*';
+const OTHER_CLIENTS = '*';
 
 export interface Definition {
   readonly kind: UsageKind;
@@ -13,20 +13,20 @@ export interface Definition {
   entity_id: string | null;
 }
 
-/** Calls of one client of one definition. */
+/** Calls of one definition by one client. */
 export interface Pair {
   readonly client: number;
   readonly definition: number;
   calls: number;
   waited_ms: number;
   longest_ms: number;
-  /** By the place of the outcome, with holes. */
+  /** By the index of the outcome, sparse. */
   readonly failed: Record<number, number>;
-  /** Coarse: there are many pairs, and nobody reads more than two digits from them. */
+  /** Coarse, because there are many pairs and two digits are enough. */
   readonly histogram: Histogram;
 }
 
-/** Who called what within a span of time. */
+/** The calls of each client to each definition within a span. */
 export interface Matrix {
   readonly clients: Map<string, number>;
   readonly definitions: Map<string, number>;
@@ -58,7 +58,7 @@ export function pairOf(matrix: Matrix, client_name: string, called: Called): Pai
   return pair;
 }
 
-/** The place of a name, which is the next one for a new name. */
+/** The index of a name. A new name gets the next index. */
 export function indexIn(places: Map<string, number>, name: string): number {
   const known = places.get(name);
   if (known !== undefined) return known;
@@ -83,7 +83,7 @@ function addPair(into: Pair, from: Pair): void {
   mergeInto(into.histogram, from.histogram);
 }
 
-/** Client, definition, calls, ms of waits, the longest wait, outcomes and their counts, durations. */
+/** Client, definition, calls, ms of waits, longest wait, outcomes with their counts, durations. */
 type StoredPair = [number, number, number, number, number, number[], Histogram];
 interface StoredSums {
   readonly clients: readonly string[];
@@ -91,7 +91,7 @@ interface StoredSums {
   readonly pairs: readonly StoredPair[];
 }
 
-/** A matrix as it is stored, to be added to. */
+/** The stored form of a matrix, to which calls can be added. */
 export function toSums({ clients, listed, pairs }: Matrix): string {
   const stored: StoredSums = {
     clients: [...clients.keys()],
@@ -104,7 +104,7 @@ export function toSums({ clients, listed, pairs }: Matrix): string {
   return JSON.stringify(stored);
 }
 
-/** Adds what is stored. */
+/** Adds stored sums. */
 export function addSums(into: Matrix, text: string): void {
   const { clients, definitions, pairs } = JSON.parse(text) as StoredSums;
   for (const [client, definition, calls, waited_ms, longest_ms, outcomes, histogram] of pairs) {
@@ -123,7 +123,7 @@ export function addFailed({ failed }: Pair, outcome: number, count: number): voi
   failed[outcome] = (failed[outcome] ?? 0) + count;
 }
 
-/** What a matrix is read as: numbers in a row, as in the contract's `TrafficSpan`. */
+/** The form of a matrix for readers: flat lists of numbers, as in the contract's `TrafficSpan`. */
 export interface Cells {
   readonly clients: readonly string[];
   readonly definitions: readonly Definition[];
@@ -169,7 +169,7 @@ export function toCells(matrix: Matrix): Cells {
   };
 }
 
-/** Short in JSON, and no worse than its bucket. */
+/** Short in JSON, and as precise as its bucket. */
 function p95(histogram: Histogram): number {
   const ms = quantile(histogram, 0.95);
   return ms < 10 ? round(ms) : Math.round(ms);

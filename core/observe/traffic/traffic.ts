@@ -19,16 +19,16 @@ import {
   toSums,
 } from './traffic-matrix.ts';
 
-/** What is kept: minutes for whoever looks back, spans of ten seconds for whoever looks now. */
-export const TRAFFIC_KEPT_MS = { 10: 10 * 60_000, 60: 3 * 3_600_000 } as const;
+/** Retention by the length of a span in seconds: minutes for the past, ten seconds for the live view. */
+export const TRAFFIC_RETENTION_MS = { 10: 10 * 60_000, 60: 3 * 3_600_000 } as const;
 export const TRAFFIC_SECONDS = [10, 60] as const;
-/** Rows that one statement asks for. */
+/** Rows per statement. */
 const PAGE = 500;
 
-/** Adds calls to the spans that they ended in, after the other servers and before them: see `takeTurns`. */
+/** Adds calls to the spans in which they ended. One server at a time: see `takeTurns`. */
 export async function addToTraffic(app: Platform, tx: Db, groups: readonly CallGroup[], cells: readonly Cell[]): Promise<void> {
   const now = app.clock().getTime();
-  const tens = spansOf(groups, cells, now - TRAFFIC_KEPT_MS[60]);
+  const tens = spansOf(groups, cells, now - TRAFFIC_RETENTION_MS[60]);
   const minutes = new Map<number, Matrix>();
   for (const [start, matrix] of tens) {
     const minute = Math.floor(start / MINUTE_MS) * MINUTE_MS;
@@ -36,12 +36,12 @@ export async function addToTraffic(app: Platform, tx: Db, groups: readonly CallG
     minutes.set(minute, known);
     mergeMatrix(known, matrix);
   }
-  for (const start of tens.keys()) if (start < now - TRAFFIC_KEPT_MS[10]) tens.delete(start);
+  for (const start of tens.keys()) if (start < now - TRAFFIC_RETENTION_MS[10]) tens.delete(start);
   await add(app, tx, 10, tens);
   await add(app, tx, 60, minutes);
 }
 
-/** Spans of ten seconds, by when they start. */
+/** Spans of ten seconds, by their start. */
 function spansOf(groups: readonly CallGroup[], cells: readonly Cell[], oldest: number): Map<number, Matrix> {
   const spans = new Map<number, Matrix>();
   for (const cell of cells) {
@@ -58,7 +58,7 @@ function addCell(pair: Pair, { calls, waited_ms, longest_wait_ms, outcomes, hist
   pair.calls += calls;
   pair.waited_ms += waited_ms;
   pair.longest_ms = Math.max(pair.longest_ms, longest_wait_ms);
-  for (const [place, count] of outcomes.entries()) if (count > 0 && place !== OK) addFailed(pair, place, count);
+  for (const [index, count] of outcomes.entries()) if (count > 0 && index !== OK) addFailed(pair, index, count);
   mergeInto(pair.histogram, coarsen(histogram));
 }
 
@@ -80,7 +80,7 @@ async function add(app: Platform, tx: Db, seconds: 10 | 60, spans: ReadonlyMap<n
       page.set(start, known);
     }
     for (const [start, matrix] of page) {
-      // Ten seconds are only read together with others.
+      // Spans of ten seconds are only read together with others.
       const row = { cells: seconds === 60 ? JSON.stringify(toCells(matrix)) : '', sums: toSums(matrix) };
       await tx
         .insert(traffic)

@@ -3,16 +3,14 @@ import ipaddr from 'ipaddr.js';
 import { LOG_LEVELS } from '#core/contract/log-levels.ts';
 
 /**
- * Every environment variable of the product in one table (specification 2.10, contract section 0): the parser, the guide's
- * rows and the tests come from it. A secret may also be given as a file with the suffix `_FILE`.
+ * All environment variables in one table. The parser, the table in the guide and the tests use it. A secret can also be a file,
+ * whose path is in the variable with the suffix `_FILE`.
  */
 export interface Setting<T> {
   readonly default: string | null;
   readonly meaning: string;
   readonly secret?: boolean;
-  /** Still accepted, and read by no program. */
-  readonly retired?: true;
-  /** Throws a sentence that continues "NAME …". */
+  /** Throws an error whose message continues "NAME …". */
   readonly parse: (text: string) => T;
 }
 
@@ -59,7 +57,7 @@ const list = (meaning: string): Setting<string[]> => ({
       .map((item) => item.trim())
       .filter((item) => item !== ''),
 });
-/** A network and the number of bits that its addresses have in common. */
+/** A network address and its prefix length. */
 export type Network = [ipaddr.IPv4 | ipaddr.IPv6, number];
 
 const networks = (meaning: string): Setting<readonly Network[]> => {
@@ -69,7 +67,7 @@ const networks = (meaning: string): Setting<readonly Network[]> => {
 
 function toNetwork(text: string): Network {
   const cidr = text.includes('/') ? text : `${text}/${text.includes(':') ? 128 : 32}`;
-  // Old notations such as 10.8 or 0x0a000000 are more often a slip than meant.
+  // Old IPv4 notations such as 10.8 or 0x0a000000 are usually typing errors.
   const is_plain = text.includes(':') || ipaddr.IPv4.isValidFourPartDecimal(cidr.split('/')[0] ?? '');
   if (!is_plain || !/\/\d{1,3}$/.test(cidr) || !ipaddr.isValidCIDR(cidr)) {
     throw new Error('must list addresses or networks such as 10.0.0.0/8, comma-separated');
@@ -89,7 +87,7 @@ const url = (protocols: readonly string[], meaning: string): Setting<string | nu
   },
 });
 
-/** An address that clients see: Sluice writes its own paths behind it. */
+/** A URL that clients use. Sluice appends its paths. */
 const publicUrl = (meaning: string, may_have_path: boolean): Setting<string | null> => {
   const any = url(['http:', 'https:'], meaning);
   return {
@@ -106,8 +104,6 @@ const publicUrl = (meaning: string, may_have_path: boolean): Setting<string | nu
     },
   };
 };
-
-const NO_MODEL = 'no effect: the prompt guard uses rules only and loads no model';
 
 export const SETTINGS = {
   SVC_ENV: choice(['production', 'dev'], 'production', 'dev generates secrets and may create the demo'),
@@ -180,9 +176,6 @@ export const SETTINGS = {
   SVC_ALLOW_PRIVATE_NETWORKS: bool(false, 'allow database connections to private and internal addresses'),
   SVC_ALLOW_PASSTHROUGH_SQL: bool(false, 'allow tools whose entire statement is a parameter'),
   SVC_REQUIRE_AUTH: bool(false, 'refuse to deploy or serve an MCP server that anyone who can reach its port can call'),
-  SVC_PROMPT_GUARD_ML_DOWNLOAD: { ...bool(true, NO_MODEL), retired: true },
-  SVC_PROMPT_GUARD_MODEL_URL: { ...list(NO_MODEL), retired: true },
-  SVC_PROMPT_GUARD_MODEL_DIR: { ...text(null, NO_MODEL), retired: true },
   SVC_PROMPT_GUARD_ENABLED: bool(true, 'false turns the prompt guard off, overriding the server configuration'),
   SVC_AGENT_RATE_LIMIT: integer(
     120,

@@ -4,21 +4,21 @@ import type { StoredActor } from '#core/contract/fields.ts';
 import type { Histogram } from '#core/lib/histogram.ts';
 import type { Kit } from '../kit.ts';
 
-/** Frozen configurations that are served beside the live version. Their entities are among the blobs. */
+/** Frozen configurations that are served beside the live version. Their entities are in `blobs`. */
 export function candidateTables(k: Kit) {
   const candidates = k.table('candidates', {
     id: k.text().primaryKey(),
     checksum: k.text().notNull(),
-    /** As that of a version. */
+    /** The same format as that of a version. */
     content: k.long().notNull(),
     counts: k.json<Counts>().notNull(),
     note: k.text(),
-    /** Gates whose findings were passed knowingly. */
+    /** Gates whose findings were allowed. */
     allowed: k.json<GateName[]>().notNull(),
     actor: k.json<StoredActor>().notNull(),
     created_at: k.text().notNull(),
     expires_at: k.text().notNull(),
-    /** SHA-256 of its token of 40 random characters; null: it has no address of its own. */
+    /** SHA-256 of its token of 40 random characters; null when it has no address. */
     digest: k.text(),
     token_prefix: k.text(),
   });
@@ -26,7 +26,7 @@ export function candidateTables(k: Kit) {
   const canaries = k.table('canaries', {
     id: k.text().primaryKey(),
     candidate_id: k.text().notNull(),
-    /** The candidate was made for this canary, and goes with it. */
+    /** Whether the candidate was created for this canary and is deleted with it. */
     own_candidate: k.bool().notNull(),
     checksum: k.text().notNull(),
     status: k.text().$type<'running' | 'promoted' | 'aborted'>().notNull(),
@@ -37,7 +37,7 @@ export function candidateTables(k: Kit) {
     max_error_rate: k.real(),
     max_p95_ratio: k.real(),
     min_calls: k.int().notNull(),
-    /** What the sides of callers are worked out from. */
+    /** The seed from which the side of each caller is computed. */
     seed: k.text().notNull(),
     base_version: k.int().notNull(),
     version: k.int(),
@@ -47,7 +47,7 @@ export function candidateTables(k: Kit) {
     ended_at: k.text(),
     reason: k.text(),
   });
-  /** What hosts counted of each side. */
+  /** The counts of each side that hosts reported. */
   const canary_sides = k.table(
     'canary_sides',
     {

@@ -1,24 +1,24 @@
 import type { Kit } from '../kit.ts';
 
-/** What the servers of one installation tell each other. Times are seconds by the clock of the database, the one that they share. */
+/** State that the servers of an installation share. Times are seconds by the clock of the database, which is the same for all. */
 export function clusterTables(k: Kit) {
-  /** Connected MCP hosts, whichever server they are connected to, and what they said last. */
+  /** MCP hosts that are connected to any server, with their last report. */
   const hosts = k.table('hosts', {
     id: k.text().primaryKey(),
-    /** The server that holds the connection, and its name for the connection. */
+    /** The server with the connection to the host, and the id of that connection. */
     server: k.text().notNull(),
     connection: k.text().notNull(),
     connected_at: k.text().notNull(),
-    /** The server says again and again that the host is there. */
+    /** The server renews this time while the host is connected. */
     seen_at: k.real().notNull(),
-    /** How often the host answered; an answer may reach any server. */
+    /** Number of the host's answers. An answer may arrive at any server. */
     acks: k.int().notNull(),
     url: k.text(),
     snapshot_version: k.int(),
     checksum: k.text(),
     load_ms: k.real(),
     error: k.text(),
-    /** The last address that the host was asked to open, and why it could not. */
+    /** The last address that the host should try to listen on, and the error. */
     probe: k.text(),
     probe_error: k.text(),
   });

@@ -3,7 +3,7 @@ import type { Counts } from '#core/contract/deploy/deploy.ts';
 import type { StoredActor } from '#core/contract/fields.ts';
 import type { Kit } from '../kit.ts';
 
-/** What was deployed, and what a deploy reads to learn of changes. */
+/** Deployed versions, and the changes that a deploy has to read. */
 export const deployTables = (k: Kit) => ({
   /** `content` lists the branches of a version's tree by their hashes (`store/trees.ts`). */
   snapshots: k.table('snapshots', {
@@ -15,20 +15,20 @@ export const deployTables = (k: Kit) => ({
     actor: k.json<StoredActor>().notNull(),
     created_at: k.text().notNull(),
   }),
-  /** Each frozen entity, and each branch of a tree, once. `since`: the version with which it came, or came back. */
+  /** All frozen entities and branches of trees, without duplicates. `since`: the version that added it, or added it again. */
   blobs: k.table('blobs', {
     hash: k.text().primaryKey(),
     kind: k.text().$type<LeafKind | 'branch'>().notNull(),
     text: k.long().notNull(),
     since: k.int().notNull(),
   }),
-  /** Which entities were written, in the order of the commits. */
+  /** The entities that were written, in the order of the commits. */
   changes: k.table('changes', {
     seq: k.counter().primaryKey(),
     kind: k.text().$type<LeafKind>().notNull(),
     entity_id: k.text().notNull(),
   }),
-  /** One row: what should run. */
+  /** One row: the desired state. */
   deployment: k.table('deployment', {
     id: k.int().primaryKey(),
     desired: k.text().$type<'running' | 'stopped'>().notNull(),

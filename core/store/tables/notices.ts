@@ -3,7 +3,7 @@ import type { NoticeEvent } from '#core/contract/notices.ts';
 import type { Sealed } from '#core/contract/fields.ts';
 import type { Kit } from '../kit.ts';
 
-/** Webhooks, and what was or is to be sent to them. */
+/** Webhooks and their deliveries. */
 export function noticeTables(k: Kit) {
   const notices = k.table(
     'notices',
@@ -26,7 +26,7 @@ export function noticeTables(k: Kit) {
       id: k.text().primaryKey(),
       notice_id: k.text().notNull(),
       event: k.text().notNull(),
-      /** The body, sent alike at every attempt. */
+      /** The body, the same in every attempt. */
       body: k.text().notNull(),
       status: k.text().$type<'waiting' | 'delivered' | 'failed'>().notNull(),
       attempts: k.int().notNull(),
@@ -41,7 +41,7 @@ export function noticeTables(k: Kit) {
       k.index('notice_deliveries_notice').on(t.notice_id, t.id),
     ],
   );
-  /** What happened, whether or not a webhook wants it. */
+  /** All events, including those without a subscribed webhook. */
   const notice_events = k.table(
     'notice_events',
     {
@@ -49,9 +49,9 @@ export function noticeTables(k: Kit) {
       event: k.text().$type<NoticeEvent>().notNull(),
       data: k.json<Readonly<Record<string, unknown>>>().notNull(),
       created_at: k.text().notNull(),
-      /** The person who caused it, and needs no word of it. */
+      /** The person who caused it and is not notified. */
       actor_id: k.text(),
-      /** Of what lasts: what it is about, and when it ended. */
+      /** For lasting events: the subject, and the end. */
       key: k.text(),
       ended_at: k.text(),
     },
@@ -63,7 +63,7 @@ export function noticeTables(k: Kit) {
         .where(sql`ended_at is null`),
     ],
   );
-  /** Up to which event a person has read. */
+  /** The last event that a person has read. */
   const notice_reads = k.table('notice_reads', { person_id: k.text().primaryKey(), event_id: k.int().notNull() });
   return { notices, notice_deliveries, notice_events, notice_reads };
 }

@@ -3,9 +3,9 @@ import type { Sealed } from '#core/contract/fields.ts';
 import { type Kit, recordColumns } from '#core/store/kit.ts';
 import type { ClientFacts, OauthAttempt } from '#core/contract/identity/oauth.ts';
 
-/** Signing in from MCP clients (contract section 15): who may ask, what was asked and granted. Secrets are kept as their SHA-256. */
+/** Sign-in of MCP clients: clients, requests and grants. Secrets are stored as SHA-256. */
 export function oauthTables(k: Kit) {
-  /** Clients that an administrator made. */
+  /** Clients that an administrator created. */
   const oauth_apps = k.table(
     'oauth_apps',
     {
@@ -25,15 +25,15 @@ export function oauthTables(k: Kit) {
       client_id: k.text().primaryKey(),
       name: k.text().notNull(),
       redirect_uris: k.json<string[]>().notNull(),
-      /** The site that it came from, for fair shares. */
+      /** The network of the registering client, for fair shares. */
       network: k.text().notNull().default(''),
       created_at: k.text().notNull(),
-      /** Null until somebody signed in with it. */
+      /** Null until a person signed in with it. */
       last_used_at: k.text(),
     },
     (t) => [k.index('oauth_registrations_made').on(t.created_at)],
   );
-  /** Requests that wait for a decision; `id` and `browser` are digests of what the browser holds. */
+  /** Requests that wait for a decision. `id` and `browser` are digests of values that only the browser has. */
   const oauth_requests = k.table(
     'oauth_requests',
     {
@@ -60,7 +60,7 @@ export function oauthTables(k: Kit) {
       resource: k.text().notNull(),
       scopes: k.json<string[]>().notNull(),
       person_id: k.text().notNull(),
-      /** The grant that its one use makes. */
+      /** The grant that the code creates when it is used. */
       grant_id: k.text().notNull(),
       spent: k.bool().notNull(),
       expires_at: k.text().notNull(),
@@ -81,7 +81,9 @@ export function oauthTables(k: Kit) {
     },
     (t) => [k.index('oauth_grants_person').on(t.person_id), k.index('oauth_grants_client').on(t.client_id)],
   );
-  /** Refresh tokens of live grants. A rotated one keeps its successor sealed, for a client that never got the answer. */
+  /**
+   * Refresh tokens of live grants. A used one contains its encrypted successor, for a client that did not receive the response.
+   */
   const oauth_refresh = k.table(
     'oauth_refresh',
     {
@@ -94,7 +96,7 @@ export function oauthTables(k: Kit) {
     },
     (t) => [k.index('oauth_refresh_grant').on(t.grant_id), k.index('oauth_refresh_expiry').on(t.expires_at)],
   );
-  /** What happened at the last sign-ins of clients. */
+  /** The last steps of sign-ins from clients. */
   const oauth_attempts = k.table('oauth_attempts', {
     id: k.text().primaryKey(),
     client: k.text().notNull(),
@@ -109,25 +111,25 @@ export function oauthTables(k: Kit) {
   return { oauth_apps, oauth_registrations, oauth_requests, oauth_codes, oauth_grants, oauth_refresh, oauth_attempts };
 }
 
-/** What access tokens of signed-in people are signed with, and which of them count no more. */
+/** Keys that sign access tokens of people, and tokens that have been invalidated. */
 export function oauthKeyTables(k: Kit) {
   const signing_keys = k.table('signing_keys', {
     /** Thumbprint of the public key (RFC 7638). */
     kid: k.text().primaryKey(),
-    /** `next` is published and signs nothing yet; `retired` only verifies. */
+    /** `next`: published, but not signing yet. `retired`: only verifies. */
     state: k.text().$type<'next' | 'current' | 'retired'>().notNull(),
     public_key: k.json<JWK>().notNull(),
     /** A JWK sealed as `signing_key/<kid>/private_key`; null once the key is retired. */
     private_key: k.json<Sealed | null>(),
     created_at: k.text().notNull(),
-    /** When it came to its state. */
+    /** When it reached its state. */
     since: k.text().notNull(),
   });
-  /** Kept for as long as an access token can live. */
+  /** Rows are stored for the longest lifetime of an access token. */
   const ended_grants = k.table('ended_grants', {
-    /** The change of the list that ended it; null: a server of an older release ended it. */
+    /** Number of the list change that ended it. Null until it is assigned in the same transaction. */
     seq: k.real(),
-    /** `<kind>:<value>`: a person's tokens can be ended again and again. */
+    /** `<kind>:<value>`. The tokens of a person can be ended repeatedly. */
     id: k.text().primaryKey(),
     kind: k.text().$type<'grant' | 'sub' | 'client_id'>().notNull(),
     value: k.text().notNull(),

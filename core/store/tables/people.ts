@@ -2,9 +2,9 @@ import type { Role } from '#core/contract/identity/roles.ts';
 import type { Sealed } from '#core/contract/fields.ts';
 import type { Kit } from '../kit.ts';
 
-/** People who sign in, and what belongs to their signing in. */
+/** People, and the data with which they sign in. */
 export function peopleTables(k: Kit) {
-  /** `slot` is 1 for the first account and null for every other one: two first owners cannot be inserted. */
+  /** `slot` is 1 for the first account and null for all others, so that two first owners cannot be inserted. */
   const people = k.table(
     'people',
     {
@@ -17,15 +17,15 @@ export function peopleTables(k: Kit) {
       groups: k.json<string[]>().notNull(),
       enabled: k.bool().notNull(),
       sign_in: k.text().$type<'password' | 'oidc'>().notNull(),
-      /** Null until an invitation was accepted, and of those who sign in elsewhere. */
+      /** Null until an invitation is accepted, and for people who only sign in through a provider. */
       password_hash: k.text(),
       totp_secret: k.json<Sealed>(),
       totp_enabled: k.bool().notNull(),
       totp_last_step: k.int(),
-      /** SHA-256 of the token of the one invitation that is open. */
+      /** SHA-256 of the token of the open invitation. */
       invite_digest: k.text(),
       invite_expires_at: k.text(),
-      /** The person who made it; null: the command line, or nobody. */
+      /** The person who sent the invitation. Null for the command line, or without an invitation. */
       invited_by: k.text(),
       last_seen_at: k.text(),
       version: k.int().notNull(),
@@ -58,13 +58,13 @@ export function peopleTables(k: Kit) {
     {
       id: k.text().primaryKey(),
       person_id: k.text().notNull(),
-      /** Codes that were tried. */
+      /** Number of codes that were tried. */
       attempts: k.int().notNull(),
       expires_at: k.text().notNull(),
     },
     (t) => [k.index('pending_logins_person').on(t.person_id)],
   );
-  /** Recovery codes that were not used yet, hashed. */
+  /** Hashes of unused recovery codes. */
   const recovery_codes = k.table(
     'recovery_codes',
     { code_hash: k.text().primaryKey(), person_id: k.text().notNull(), created_at: k.text().notNull() },

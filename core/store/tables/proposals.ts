@@ -12,14 +12,14 @@ export function proposalTables(k: Kit) {
       note: k.text(),
       status: k.text().$type<ProposalStatus>().notNull(),
       author: k.json<ProposalAuthor>().notNull(),
-      /** The bearer whose writes gather here while they name no proposal; null: no longer. */
+      /** The token whose writes without a named proposal are added here. Null: none any more. */
       gathers: k.text(),
       version: k.int().notNull(),
       created_at: k.text().notNull(),
       updated_at: k.text().notNull(),
       closed_at: k.text(),
       closed_by: k.text(),
-      /** What reviewers saw last, kept when the operations are forgotten. */
+      /** The last review. It is stored when the operations are deleted. */
       closed: k.json<ClosedProposal>(),
     },
     (t) => [k.unique('proposals_gathers').on(t.gathers), k.index('proposals_status').on(t.status, t.id)],
@@ -31,11 +31,11 @@ export function proposalTables(k: Kit) {
       proposal_id: k.text().notNull(),
       position: k.int().notNull(),
       operation: k.text().notNull(),
-      /** The whole input, which may hold secrets. */
+      /** The whole input, because any field may contain a secret. */
       input: k.json<Sealed>().notNull(),
       note: k.text(),
       summary: k.text().notNull(),
-      /** The records that it changes, as they were when it was proposed. */
+      /** The records that it changes, with their versions when it was proposed. */
       touched: k.json<TouchedRecord[]>().notNull(),
       created_at: k.text().notNull(),
     },

@@ -10,7 +10,7 @@ export function providerTables(k: Kit) {
       ...recordColumns(k),
       issuer: k.text().notNull(),
       client_id: k.text().notNull(),
-      /** Null: a public client. An import brings none, although there was one where it came from. */
+      /** Null: a public client. `missing`: imported without its secret. */
       client_secret: k.json<Sealed | 'missing'>(),
       scopes: k.json<string[]>().notNull(),
       groups_claim: k.text(),
@@ -22,7 +22,7 @@ export function providerTables(k: Kit) {
     },
     (t) => [k.unique('identity_providers_name').on(t.name)],
   );
-  /** Who somebody is at an issuer. A person is found by this alone. */
+  /** The account of a person at an issuer. People are found only by this. */
   const identities = k.table(
     'identities',
     {
@@ -30,7 +30,10 @@ export function providerTables(k: Kit) {
       issuer: k.text().notNull(),
       subject: k.text().notNull(),
       person_id: k.text().notNull(),
-      /** The person through whose invitation it was linked; null: its own person, or the provider. */
+      /**
+       * The person whose invitation linked it. Null when the account was linked without an invitation, or the provider created
+       * the person.
+       */
       invited_by: k.text(),
       created_at: k.text().notNull(),
       last_used_at: k.text().notNull(),
@@ -38,8 +41,8 @@ export function providerTables(k: Kit) {
     (t) => [k.unique('identities_subject').on(t.issuer, t.subject), k.index('identities_person').on(t.person_id)],
   );
   /**
-   * Sign-ins that are at a provider now. `id` is the SHA-256 of the state and `browser` that of the browser's cookie; verifier and
-   * nonce follow from both, so nothing in here finishes a sign-in.
+   * Unfinished sign-ins at a provider. `id` is the SHA-256 of the state, `browser` that of the browser's cookie. Verifier and
+   * nonce are derived from both, so a copy of this table is not enough to finish a sign-in.
    */
   const provider_sign_ins = k.table(
     'provider_sign_ins',
@@ -50,7 +53,7 @@ export function providerTables(k: Kit) {
       issuer: k.text().notNull(),
       redirect_uri: k.text().notNull(),
       return_to: k.text().notNull(),
-      /** The signed-in person whose account is being linked. */
+      /** The signed-in person who links the account. */
       person_id: k.text(),
       expires_at: k.text().notNull(),
     },

@@ -1,14 +1,14 @@
 import type { TestDraft } from '#core/contract/definitions/tests.ts';
 import { type Kit, recordColumns } from '../kit.ts';
 
-/** Tests of definitions, and what their latest runs found. */
+/** Tests of definitions, and their latest results. */
 export function testTables(k: Kit) {
   const tests = k.table(
     'tests',
     {
       ...recordColumns(k),
       owner: k.json<TestDraft['owner']>().notNull(),
-      /** That of `owner`, to find tests by. */
+      /** The id in `owner`, for queries. */
       owner_id: k.text().notNull(),
       arguments: k.json<TestDraft['arguments']>().notNull(),
       caller: k.json<NonNullable<TestDraft['caller']>>(),

@@ -4,7 +4,7 @@ import type { QueueGauge, RunningCall } from '#core/contract/observe/usage-batch
 import type { Histogram } from '#core/lib/histogram.ts';
 import type { Kit } from '../kit.ts';
 
-/** What hosts report: calls, their series and queues. */
+/** Reports of hosts: calls, their series and queues. */
 export function usageTables(k: Kit) {
   /** Every call of the deployed server. */
   const request_logs = k.table(
@@ -30,22 +30,22 @@ export function usageTables(k: Kit) {
       error_message: k.text(),
       sqlstate: k.text(),
       trace_id: k.text(),
-      /** Of `mcp_sessions`. */
+      /** Id in `mcp_sessions`. */
       session_id: k.int(),
-      /** What the call sent, encrypted, of a tool that logs it; empty: it was kept, and removed since. */
+      /** The encrypted arguments, if the tool logs them. Empty after their deletion. */
       arguments: k.text(),
-      /** The result ended at a limit. */
+      /** Whether the result ended at a limit. */
       truncated: k.bool().notNull().default(false),
-      /** The canary that answered. */
+      /** The canary that handled the call. */
       canary: k.text(),
-      /** Names of arguments that its tool does not declare; null: it declares all that were sent. */
+      /** Arguments that the tool does not declare. Null when there are none. */
       ignored_arguments: k.json<string[]>(),
     },
     (t) => [
       k.index('request_logs_time').on(t.timestamp, t.id),
       k.index('request_logs_name').on(t.name, t.timestamp),
       k.index('request_logs_session').on(t.session_id, t.timestamp),
-      // Few calls fail, and those are looked for.
+      // Few calls fail, and the log filters by them.
       k
         .index('request_logs_failed')
         .on(t.timestamp, t.id, t.error)
@@ -55,22 +55,22 @@ export function usageTables(k: Kit) {
         .on(t.name, t.timestamp)
         .where(sql`error is not null`),
       k.index('request_logs_connection').on(t.connection_id, t.timestamp),
-      // Few calls have arguments, and those are removed long before the call.
+      // Few calls have arguments, which are deleted long before the call.
       k
         .index('request_logs_arguments')
         .on(t.timestamp)
         .where(sql`arguments > ''`),
-      // Few results are cut off, and those are looked for.
+      // Few results are truncated, and insights search for them.
       k
         .index('request_logs_truncated')
         .on(t.name, t.timestamp)
         .where(sql`truncated`),
-      // Nearly all calls are of tools.
+      // Nearly all calls are of tools, so they are not indexed.
       k
         .index('request_logs_kind')
         .on(t.kind, t.timestamp)
         .where(sql`kind <> 'tool'`),
-      // Few calls are answered by a canary, and those are looked for.
+      // Few calls are handled by a canary, and the log filters by them.
       k
         .index('request_logs_canary')
         .on(t.canary, t.timestamp)
@@ -82,14 +82,14 @@ export function usageTables(k: Kit) {
     ],
   );
   /**
-   * What one client did without a long break: a session of the protocol, or the calls of one caller and client with no gap. What
-   * its calls have in common stands here once.
+   * Activity of a client without a long pause: a session of the protocol, or calls of the same caller and client. Contains what
+   * its calls have in common.
    */
   const mcp_sessions = k.table(
     'mcp_sessions',
     {
       id: k.cyclicCounter().primaryKey(),
-      /** Of the session, or of caller and client. */
+      /** Identifies the session, or the caller and client. */
       key: k.text().notNull(),
       session: k.text(),
       client: k.text(),
@@ -111,7 +111,7 @@ export function usageTables(k: Kit) {
       k.index('mcp_sessions_client').on(t.client, t.last_at),
     ],
   );
-  /** Which tools, resources and prompts a session called. */
+  /** The tools, resources and prompts that a session called. */
   const mcp_session_names = k.table(
     'mcp_session_names',
     {
@@ -122,7 +122,7 @@ export function usageTables(k: Kit) {
     },
     (t) => [k.unique('mcp_session_names_key').on(t.name, t.session_id), k.index('mcp_session_names_session').on(t.session_id)],
   );
-  /** Lists that clients read. */
+  /** Lists that clients requested. */
   const mcp_lists = k.table(
     'mcp_lists',
     {
@@ -134,7 +134,7 @@ export function usageTables(k: Kit) {
     },
     (t) => [k.index('mcp_lists_session').on(t.session_id, t.timestamp), k.index('mcp_lists_time').on(t.timestamp)],
   );
-  /** The last requests that were refused before they became a call, and how many there were in each hour. */
+  /** The last requests that were refused before they became a call, and their number per hour. */
   const refusals = k.table('refusals', {
     id: k.counter().primaryKey(),
     timestamp: k.text().notNull(),
@@ -154,7 +154,7 @@ export function usageTables(k: Kit) {
     },
     (t) => [k.unique('refusal_counts_key').on(t.hour, t.kind)],
   );
-  /** What each row of a series counts. */
+  /** Columns with the sums of a series. */
   const counted = () => ({
     seconds: k.int().$type<60 | 3_600 | 86_400>().notNull(),
     start: k.text().notNull(),
@@ -163,7 +163,7 @@ export function usageTables(k: Kit) {
     entity_id: k.text(),
     calls: k.int().notNull(),
     errors: k.int().notNull(),
-    // Of the errors, those that are not the tool's.
+    // Errors that the tool did not cause.
     refused: k.int().notNull().default(0),
     no_slot: k.int().notNull().default(0),
     timeout: k.int().notNull().default(0),
@@ -175,11 +175,11 @@ export function usageTables(k: Kit) {
     last_called_at: k.text().notNull(),
     histogram: k.json<Histogram>().notNull(),
   });
-  /** Calls of one name within a minute or an hour (`seconds`) from `start` on; `all` counts every call of a minute. */
+  /** Calls of one name within a minute or an hour (`seconds`) since `start`. The kind `all` counts every call of a minute. */
   const usage_series = k.table('usage_series', counted(), (t) => [
     k.unique('usage_series_key').on(t.seconds, t.start, t.kind, t.name),
   ]);
-  /** The same for each caller, of one name on one connection ('': none), and for days. No row counts all. */
+  /** Calls of each caller, by name and connection ('': none), also per day. No row counts all. */
   const caller_series = k.table(
     'caller_series',
     { ...counted(), caller_id: k.int().notNull(), connection_id: k.text().notNull() },
@@ -188,12 +188,12 @@ export function usageTables(k: Kit) {
       k.index('caller_series_caller').on(t.caller_id, t.seconds, t.start),
     ],
   );
-  /** Who called: one row for each client and credential. */
+  /** Callers: one row for each client and credential. */
   const usage_callers = k.table(
     'usage_callers',
     {
       id: k.cyclicCounter().primaryKey(),
-      /** A digest of the rest. */
+      /** A digest of the other columns. */
       key: k.text().notNull(),
       client: k.text(),
       token_prefix: k.text(),
@@ -204,20 +204,20 @@ export function usageTables(k: Kit) {
     },
     (t) => [k.unique('usage_callers_key').on(t.key), k.index('usage_callers_time').on(t.last_at)],
   );
-  /** Who called what within ten seconds or a minute (`seconds`) from `start` on, all pairs of a client and a definition in one row. */
+  /** Calls within ten seconds or a minute (`seconds`) since `start`. One row has all pairs of clients and definitions. */
   const traffic = k.table(
     'traffic',
     {
       seconds: k.int().$type<10 | 60>().notNull(),
       start: k.text().notNull(),
-      /** As the flow shows it: JSON. */
+      /** JSON for the flow page. */
       cells: k.text().notNull(),
-      /** What is needed to add to it: JSON. */
+      /** JSON with the data for adding more calls. */
       sums: k.text().notNull(),
     },
     (t) => [k.unique('traffic_key').on(t.seconds, t.start)],
   );
-  /** One row for each start of a host: the last batch that was stored, and its queues as they were then. */
+  /** One row per start of a host: its last stored batch, and its queues at that time. */
   const host_reports = k.table(
     'host_reports',
     {

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { canonical } from '#snapshots/format/canonical.ts';
 
-/** The schema inside what makes it optional or nullable. */
+/** The schema within optional and nullable wrappers. */
 const inside = (schema: v.GenericSchema): v.GenericSchema =>
   (schema.type === 'optional' || schema.type === 'nullable') && 'wrapped' in schema
     ? inside(schema.wrapped as v.GenericSchema)
@@ -10,17 +10,17 @@ const inside = (schema: v.GenericSchema): v.GenericSchema =>
 const entriesOf = (schema: v.GenericSchema): v.ObjectEntries | null =>
   'entries' in schema ? (schema.entries as v.ObjectEntries) : null;
 
-/** The entries of the objects in a value, whether it is one or a list of them. */
+/** The entries of an object schema, or of the items of a list. */
 function itemEntries(schema: v.GenericSchema): v.ObjectEntries | null {
-  const own = inside(schema);
-  return own.type === 'array' && 'item' in own ? entriesOf(inside(own.item as v.GenericSchema)) : entriesOf(own);
+  const inner = inside(schema);
+  return inner.type === 'array' && 'item' in inner ? entriesOf(inside(inner.item as v.GenericSchema)) : entriesOf(inner);
 }
 
-/** A value as a person writes it: fields in the order of the contract, and none that has its default. */
+/** Removes fields that have their default value, and sorts the others as in the contract. */
 export function withoutDefaults(schema: v.GenericSchema, value: unknown): unknown {
   if (Array.isArray(value)) {
-    const own = inside(schema);
-    const item = own.type === 'array' && 'item' in own ? (own.item as v.GenericSchema) : null;
+    const inner = inside(schema);
+    const item = inner.type === 'array' && 'item' in inner ? (inner.item as v.GenericSchema) : null;
     return item === null ? value : value.map((entry) => withoutDefaults(item, entry));
   }
   const entries = itemEntries(schema);

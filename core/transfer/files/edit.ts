@@ -2,29 +2,29 @@ import { type Document, isMap, isScalar, isSeq, type Pair, type YAMLMap, type YA
 import { canonical } from '#snapshots/format/canonical.ts';
 import type { EntityValues } from '#core/store/entity-table.ts';
 
-/** Changes of a YAML tree that leave alone what did not change, its comments and its order. */
+/** Changes parts of a YAML tree. Unchanged parts keep their comments and order. */
 
 const isObject = (value: unknown): value is EntityValues => typeof value === 'object' && value !== null && !Array.isArray(value);
-/** What a person called a field may be what every object has. */
-const own = (values: EntityValues, name: string): unknown => (Object.hasOwn(values, name) ? values[name] : undefined);
+/** A user-defined field may have the name of an inherited property. */
+const valueOf = (values: EntityValues, name: string): unknown => (Object.hasOwn(values, name) ? values[name] : undefined);
 const keyOf = ({ key }: Pair): string => String(isScalar(key) ? key.value : key);
 
 /**
- * Gives a map these values. What it names has its value from `full`, even a default; what it does not name is added where `slim`
- * has it, after the field that comes before it there.
+ * Sets the values of a map. Existing fields get their value from `full`, even a default. Other fields of `slim` are added after
+ * the field that precedes them there.
  */
 export function mergeMap(document: Document, map: YAMLMap, slim: EntityValues, full: EntityValues): void {
-  map.items = map.items.filter((pair) => own(full, keyOf(pair)) !== undefined);
+  map.items = map.items.filter((pair) => valueOf(full, keyOf(pair)) !== undefined);
   for (const pair of map.items) {
     const key = keyOf(pair);
-    pair.value = mergeNode(document, pair.value, own(slim, key), own(full, key));
+    pair.value = mergeNode(document, pair.value, valueOf(slim, key), valueOf(full, key));
   }
   const names = Object.keys(slim);
   for (const [index, name] of names.entries()) {
     if (slim[name] === undefined || map.items.some((pair) => keyOf(pair) === name)) continue;
     const before = names.slice(0, index).toReversed();
-    const place = Math.max(-1, ...before.slice(0, 1).map((other) => map.items.findIndex((pair) => keyOf(pair) === other)));
-    const nearest = place >= 0 ? place : nearestOf(map, before);
+    const last = Math.max(-1, ...before.slice(0, 1).map((other) => map.items.findIndex((pair) => keyOf(pair) === other)));
+    const nearest = last >= 0 ? last : nearestOf(map, before);
     map.items.splice(nearest + 1, 0, document.createPair(name, slim[name]));
   }
 }
@@ -48,7 +48,7 @@ function mergeNode(document: Document, node: unknown, slim: unknown, full: unkno
   }
   if (isScalar(node) && (full === null || typeof full !== 'object')) {
     if (node.value === full) return node;
-    // How a text was quoted fits the old one only.
+    // The quoting fits only the old text.
     delete node.source;
     delete node.type;
     delete node.format;
@@ -60,7 +60,7 @@ function mergeNode(document: Document, node: unknown, slim: unknown, full: unkno
   return fresh;
 }
 
-/** Items that have a name keep their comments wherever they go; the others by their place. */
+/** Items with a name keep their comments when they move. The others are matched by their index. */
 function mergeSeq(document: Document, seq: YAMLSeq, slim: readonly unknown[], full: readonly unknown[]): void {
   const old = [...seq.items];
   const plain = old.map((item) => canonical((item as { toJS(document: Document): unknown }).toJS(document)));
@@ -73,10 +73,10 @@ function mergeSeq(document: Document, seq: YAMLSeq, slim: readonly unknown[], fu
   const free = (fits: (index: number) => boolean): number => claim(old.findIndex((_, index) => !used.has(index) && fits(index)));
   const places = full.map((value) => free((index) => plain[index] === canonical(value) || sameName(names[index], value)));
   seq.items = full.map((value, index) => {
-    let place = places[index] ?? -1;
-    if (place < 0 && isObject(value) && value['name'] === undefined && index < old.length)
-      place = free((other) => other === index);
-    return place < 0 ? document.createNode(slim[index] ?? value) : mergeNode(document, old[place], slim[index], value);
+    let old_index = places[index] ?? -1;
+    if (old_index < 0 && isObject(value) && value['name'] === undefined && index < old.length)
+      old_index = free((other) => other === index);
+    return old_index < 0 ? document.createNode(slim[index] ?? value) : mergeNode(document, old[old_index], slim[index], value);
   });
 }
 

@@ -4,22 +4,22 @@ import { join } from 'node:path';
 import { AppError } from '#core/errors.ts';
 import { type Room, ROOMS, SETTINGS_FILE } from './layout.ts';
 
-/** Texts of the files of a folder: no link is followed, and nothing outside of it is read or written. */
+/** Reads and writes the files of a folder, without following links and never outside of the folder. */
 
-/** Bytes of one file. The longest SQL and template together are far below. */
+/** Maximum bytes of one file. The longest SQL and template together are far smaller. */
 const MOST_BYTES = 4 * 1024 * 1024;
 
 export interface FoundFile {
   /** `tools/find_orders.sql`. */
   readonly path: string;
-  /** Null: settings of the server. */
+  /** Null: the settings of the server. */
   readonly room: Room | null;
   /** The file's name without its extension. */
   readonly stem: string;
   readonly text: string;
 }
 
-/** A fault of a file; a whole file has no line. */
+/** A problem in a file. Without a line, it concerns the whole file. */
 export interface FileFault {
   readonly path: string;
   readonly line: number | null;
@@ -37,7 +37,7 @@ const kindOf = async (path: string): Promise<'none' | 'file' | 'folder' | 'link'
   return found.isFile() ? 'file' : found.isDirectory() ? 'folder' : 'other';
 };
 
-/** Editors and systems leave these. */
+/** Files that editors and operating systems create. */
 const isIgnored = (name: string): boolean => name.startsWith('.') || name.endsWith('~');
 
 export async function readFolder(
@@ -106,7 +106,7 @@ async function readPlain(path: string): Promise<string> {
   }
 }
 
-/** A folder that a command was given; it may itself be a link. */
+/** Checks the folder that a command received. The folder itself may be a link. */
 export async function checkRoot(root: string, create: boolean): Promise<void> {
   const found = await stat(root).catch(() => null);
   if (found?.isDirectory()) return;
@@ -115,7 +115,7 @@ export async function checkRoot(root: string, create: boolean): Promise<void> {
   await mkdir(root, { recursive: true });
 }
 
-/** Writes a file so that a crash leaves the old text or the new one. Links on the way are refused. */
+/** Writes a file atomically, so that a crash leaves the old text or the new one. Refuses links in the path. */
 export async function writeInside(root: string, path: string, text: string): Promise<void> {
   const parts = path.split('/');
   const name = parts.at(-1) ?? '';
@@ -145,7 +145,7 @@ export async function writeInside(root: string, path: string, text: string): Pro
   }
 }
 
-/** Refuses links in the place of a folder of our own and of a file in it. */
+/** Throws when a folder of the export, or a file in it, is a link. */
 export async function checkHidden(root: string, folder: string, file: string): Promise<void> {
   const kinds = [await kindOf(join(root, folder)), await kindOf(join(root, folder, file))];
   if (kinds.includes('link')) throw new AppError('invalid', `${folder}/${file}: ${LINK}`);

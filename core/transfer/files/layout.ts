@@ -3,19 +3,19 @@ import { ENTITIES, type EntityKind, ENTITY_KINDS } from '#core/contract/entities
 import { ENTITY_SERVICES } from '#core/definitions/entity-services.ts';
 import { schemaOf } from '../transfer-items.ts';
 
-/** How one record stands in a file. */
+/** The format of one record in a file. */
 interface Form {
   readonly extension: '.yaml' | '.sql' | '.md';
   /** The field whose text follows the front matter; null: the whole file is YAML. */
   readonly body: string | null;
-  /** Fields that the server works out when a file does not give them. */
+  /** Fields that the server computes when a file omits them. */
   readonly derived: readonly string[];
 }
 
 const YAML: Form = { extension: '.yaml', body: null, derived: [] };
 const SQL: Form = { extension: '.sql', body: 'sql_query', derived: [] };
 
-/** The form of each noun. Its folder is its plural. */
+/** The format of each noun. Its folder is its plural. */
 const FORMS: Readonly<Record<EntityKind, Form>> = {
   connection: YAML,
   tool: { ...SQL, derived: ['read_only'] },
@@ -29,7 +29,7 @@ const FORMS: Readonly<Record<EntityKind, Form>> = {
 export interface Room extends Form {
   readonly kind: EntityKind;
   readonly folder: (typeof ENTITIES)[EntityKind]['plural'];
-  /** What a file may hold, as an import takes it. */
+  /** The allowed contents of a file, as in an import. */
   readonly schema: ReturnType<typeof schemaOf>;
 }
 
@@ -40,14 +40,14 @@ export const ROOMS: readonly Room[] = ENTITY_KINDS.map((kind) => ({
   ...FORMS[kind],
 }));
 
-/** The settings of the server: those that the file names, and no others. */
+/** The settings of the server. The file may contain some of them. */
 export const SETTINGS_FILE = 'server.yaml';
 
-/** Names that Windows gives to devices. */
+/** Reserved device names of Windows. */
 const DEVICE = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i;
 const MOST_BYTES = 180;
 
-/** A file name, without its extension, that every system takes: letters, digits, `_`, `-`, `.` and spaces between them. */
+/** A file name without extension that is valid on every system: letters, digits, `_`, `-`, `.` and spaces between them. */
 function stemOf(name: string): string {
   const safe = name
     .normalize('NFC')
@@ -61,7 +61,7 @@ function stemOf(name: string): string {
   return stem === '' || DEVICE.test(stem) ? `_${stem}` : stem.trimEnd();
 }
 
-/** @param taken what other files are called, in lower case: some systems do not tell case apart. The new name is added. */
+/** @param taken lower-case names of the other files, because some systems ignore case. The new name is added. */
 export function fileNameOf(name: string, extension: string, taken: Set<string>): string {
   const stem = stemOf(name);
   const sign = createHash('sha256').update(name).digest('hex').slice(0, 8);

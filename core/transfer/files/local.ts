@@ -4,11 +4,11 @@ import { type FileFault, type FoundFile, readFolder } from './folder.ts';
 import { type Configuration, type FileRecord, normalise, normaliseSettings, secretFields, secretSettings } from './records.ts';
 import { type FileText, readText, TextFault } from './text.ts';
 
-/** A record that stands in a file. */
+/** A record that was read from a file. */
 export interface LocalRecord extends FileRecord {
   readonly path: string;
   readonly text: string;
-  /** The values as they stand in the file, with the name. */
+  /** The values as written in the file, with the name. */
   readonly sent: EntityValues;
   readonly lineOf: (field: string | null) => number;
 }
@@ -19,11 +19,11 @@ export interface LocalSettings {
   readonly lineOf: (field: string | null) => number;
 }
 
-/** The configuration of a folder. */
+/** The configuration in a folder. */
 export interface Local extends Configuration<LocalRecord> {
   readonly settings_file: LocalSettings | null;
   readonly faults: readonly FileFault[];
-  /** Every file that was found, read or not. */
+  /** All files in the folder, including unreadable ones. */
   readonly paths: readonly string[];
 }
 
@@ -93,8 +93,8 @@ function faultsOf(path: string, text: FileText | null, error: unknown): FileFaul
   return toFileFaults(path, text?.lineOf ?? null, error);
 }
 
-/** What a check says of a file, at the lines of the fields. */
-export function toFileFaults(path: string, lineOf: FileText['lineOf'] | null, { detail, errors }: AppError): FileFault[] {
+/** The errors of a check, at the lines of their fields. */
+function toFileFaults(path: string, lineOf: FileText['lineOf'] | null, { detail, errors }: AppError): FileFault[] {
   if (errors.length === 0) return [{ path, line: null, message: detail }];
   return errors.map(({ field, message }) => ({ path, line: lineOf?.(field) ?? null, message }));
 }

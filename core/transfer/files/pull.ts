@@ -23,7 +23,7 @@ import { plain } from './words.ts';
 export interface PullOptions {
   /** Replaces files with changes that were not pushed. */
   readonly force: boolean;
-  /** Deletes files of records that the server does not have, even if it never had them. */
+  /** Also deletes files of records that the server never had. */
   readonly prune: boolean;
 }
 
@@ -31,12 +31,12 @@ export interface Pulled {
   readonly created: readonly string[];
   readonly updated: readonly string[];
   readonly deleted: readonly string[];
-  /** Files of records that the server does not have. */
+  /** Files of records that only the folder has. */
   readonly only_here: readonly string[];
   readonly unchanged: number;
 }
 
-/** Writes a server's configuration into a folder. Comments, order and file names that are there stay. */
+/** Writes a server's configuration into a folder. Existing comments, order and file names stay. */
 export async function pullInto(
   root: string,
   server: Configuration,
@@ -89,8 +89,8 @@ export async function pullInto(
   return done;
 }
 
-/** Nothing was written. */
-export class PullRefused extends AppError {
+/** The pull was refused, and nothing was written. */
+class PullRefused extends AppError {
   constructor(lines: readonly string[]) {
     super('invalid', lines.join('\n'));
   }
@@ -99,13 +99,16 @@ export class PullRefused extends AppError {
 export const faultLine = ({ path, line, message }: { path: string; line: number | null; message: string }): string =>
   plain(`${path}${line === null ? '' : `:${line}`}: ${message}`);
 
-/** Files that say something else than the server, and than what it last had. Without that memory, all that differ. */
+/**
+ * Files that differ both from the server and from what the server last had. Without a previous pull or push, all files that
+ * differ.
+ */
 function unpushed(local: Local, server: Configuration, base: Base | null): string[] {
   const paths = [...local.records.values()].flatMap((record) => {
     const before = base?.get(record.id);
     const now = server.records.get(record.id);
     if (before === hashOfRecord(record)) return [];
-    // What the server never had stays as it is.
+    // A record that the server never had stays.
     return (now === undefined ? before === undefined : isSameRecord(record, now.values)) ? [] : [record.path];
   });
   const changed = Object.entries(local.settings).some(
@@ -115,7 +118,7 @@ function unpushed(local: Local, server: Configuration, base: Base | null): strin
   return changed ? [...paths, SETTINGS_FILE] : paths;
 }
 
-/** What files are called in each folder, in lower case. */
+/** Lower-case file names in each folder. */
 function takenNames({ paths }: Local, without: ReadonlySet<string>): Map<string, Set<string>> {
   const taken = new Map(ROOMS.map(({ folder }) => [folder as string, new Set<string>()]));
   for (const path of paths) {
@@ -153,7 +156,7 @@ function isSame(values: unknown, read: () => unknown): boolean {
   }
 }
 
-/** The settings that the file names; a new file names all. */
+/** The settings that the file contains. A new file contains all of them. */
 function settingsText({ settings_file, settings }: Local, server: EntityValues): string {
   if (settings_file === null) return writeText(slimSettings(server), null);
   const named = Object.fromEntries(Object.keys(settings).map((name) => [name, server[name]]));

@@ -13,7 +13,7 @@ import { canonical, hashOf } from '#snapshots/format/canonical.ts';
 import { withoutDefaults } from './defaults.ts';
 import { type Room, ROOMS } from './layout.ts';
 
-/** A record with every default and no secret, as files and servers are compared. */
+/** A record with all defaults and without secrets, in the form in which files and servers are compared. */
 export interface FileRecord {
   /** `tool:find_orders`. */
   readonly id: string;
@@ -22,7 +22,7 @@ export interface FileRecord {
   readonly values: EntityValues;
 }
 
-/** A whole configuration: its records, and settings by name. */
+/** A whole configuration: records, and settings by name. */
 export interface Configuration<R extends FileRecord = FileRecord> {
   readonly records: ReadonlyMap<string, R>;
   readonly settings: EntityValues;
@@ -31,11 +31,11 @@ export interface Configuration<R extends FileRecord = FileRecord> {
 const without = (values: EntityValues, names: readonly string[]): EntityValues =>
   names.length === 0 ? values : Object.fromEntries(Object.entries(values).filter(([name]) => !names.includes(name)));
 
-/** The same record, whatever the server works out of it. */
+/** The hash of a record without the fields that the server computes. */
 export const hashOfRecord = ({ room, values }: Pick<FileRecord, 'room' | 'values'>): string =>
   hashOfValues(without(values, room.derived));
 
-/** Whether a file says what the server has. What a file leaves to the server is as the server has it. */
+/** Whether a file contains the same values as the server. Computed fields that the file omits are not compared. */
 export function isSameRecord({ room, values }: FileRecord, stored: EntityValues): boolean {
   const open = room.derived.filter((name) => values[name] === null);
   return canonical(without(values, open)) === canonical(without(stored, open));
@@ -47,13 +47,13 @@ export const settingId = (name: string): string => `setting:${name}`;
 const PATCH = ServerConfigPatch.entries;
 const SECRET_SETTINGS: ReadonlySet<string> = new Set(marked(PATCH, ({ secret }) => secret === true).map(([name]) => name));
 
-/** Settings that files hold, in their order. Who signs in is configured at each installation. */
-export const SETTINGS: readonly string[] = Object.keys(PATCH).filter((name) => name !== 'version' && !SECRET_SETTINGS.has(name));
+/** Settings that files can contain, in order. Sign-in is configured on each installation. */
+const SETTINGS: readonly string[] = Object.keys(PATCH).filter((name) => name !== 'version' && !SECRET_SETTINGS.has(name));
 
 const secretsOf = ({ schema }: Room): readonly string[] =>
   marked(schema.entries, ({ secret }) => secret === true).map(([name]) => name);
 
-/** The values with every default, without secrets. Throws `invalid`, naming each field. */
+/** The values with all defaults and without secrets. Throws `invalid` with each faulty field. */
 export function normalise(room: Room, values: EntityValues): EntityValues {
   const result = readStored(room.schema, values);
   if (!result.success) throw toInvalid(result.issues, Object.keys(room.schema.entries));
@@ -61,7 +61,7 @@ export function normalise(room: Room, values: EntityValues): EntityValues {
   return Object.fromEntries(Object.entries(result.output).filter(([name]) => !secrets.includes(name)));
 }
 
-/** The values as a person writes them. */
+/** The values in the form in which people write them. */
 export function slimValues(room: Room, values: EntityValues): EntityValues {
   const ordered = withoutDefaults(room.schema, values) as EntityValues;
   const { name: _, connection, ...rest } = ordered;
@@ -70,7 +70,7 @@ export function slimValues(room: Room, values: EntityValues): EntityValues {
   return same ? slim : values;
 }
 
-/** Fields of a file that hold a secret. */
+/** Fields of a file that contain a secret. */
 export function secretFields(room: Room, values: EntityValues): readonly string[] {
   const extra = Object.entries((values['extra_params'] ?? {}) as EntityValues);
   return [
@@ -81,7 +81,7 @@ export function secretFields(room: Room, values: EntityValues): readonly string[
   ];
 }
 
-/** What a server exported. */
+/** Converts the export of a server. */
 export function fromExport(exported: Export): Configuration {
   const records = ROOMS.flatMap((room) =>
     exported[room.folder].map((values): FileRecord => {
@@ -101,7 +101,7 @@ export function fromExport(exported: Export): Configuration {
   return { records: new Map(records.map((record) => [record.id, record])), settings: Object.fromEntries(settings) };
 }
 
-/** Settings of a file, as a server exports them. Throws `invalid`. */
+/** Converts the settings of a file to the form of an export. Throws `invalid`. */
 export function normaliseSettings(values: EntityValues): EntityValues {
   const { version: _, ...entries } = PATCH;
   const result = readStored(v.strictObject(entries), values);
@@ -121,7 +121,7 @@ export function secretSettings(values: EntityValues): readonly string[] {
   ];
 }
 
-/** Settings as a person writes them. */
+/** Settings in the form in which people write them. */
 export function slimSettings(settings: EntityValues): EntityValues {
   const slim = SETTINGS.flatMap((name) =>
     settings[name] === undefined ? [] : [[name, slimSetting(name, settings[name])] as const],

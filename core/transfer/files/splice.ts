@@ -1,7 +1,7 @@
 import { isMap, isScalar, parseDocument } from 'yaml';
 import { canonical } from '#snapshots/format/canonical.ts';
 
-/** A field of a YAML map at the top of a file, with the comments above it. */
+/** A top-level field of a YAML file, with the comments above it. */
 interface Part {
   readonly name: string;
   readonly text: string;
@@ -13,7 +13,7 @@ interface Parts {
   readonly parts: readonly Part[];
 }
 
-/** The text of each field; null where fields do not begin lines of their own. */
+/** The text of each field. Null when fields do not start on separate lines. */
 function partsOf(yaml: string): Parts | null {
   const document = parseDocument(yaml, { version: '1.2', schema: 'core' });
   if (document.errors.length > 0 || !isMap(document.contents)) return null;
@@ -29,7 +29,7 @@ function partsOf(yaml: string): Parts | null {
   return { head, parts };
 }
 
-/** Where the lines of comments and the empty lines above a line begin. */
+/** The start of the comments and empty lines above a line. */
 function withComments(yaml: string, at: number): number {
   for (let start = at; ;) {
     const line = yaml.lastIndexOf('\n', start - 2) + 1;
@@ -38,13 +38,13 @@ function withComments(yaml: string, at: number): number {
   }
 }
 
-/** The changed text with every field that did not change as it was written before, to the byte. */
+/** The changed text, in which every unchanged field has exactly its previous text. */
 export function withUnchanged(before: string, after: string): string {
   const [old, now] = [partsOf(before), partsOf(after)];
   if (old === null || now === null) return after;
-  const kept = new Map(old.parts.map((part) => [part.name, part]));
+  const old_parts = new Map(old.parts.map((part) => [part.name, part]));
   const texts = now.parts.map((part) => {
-    const was = kept.get(part.name);
+    const was = old_parts.get(part.name);
     return was !== undefined && was.value === part.value ? was.text : part.text;
   });
   return [old.head, ...texts].map((text) => (text === '' || text.endsWith('\n') ? text : `${text}\n`)).join('');

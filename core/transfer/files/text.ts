@@ -6,7 +6,7 @@ import type { EntityValues } from '#core/store/entity-table.ts';
 import { mergeMap } from './edit.ts';
 import { withUnchanged } from './splice.ts';
 
-/** A fault of a file, at a line of it. */
+/** An error in a file, with its line. */
 export class TextFault extends Error {
   override readonly name = 'TextFault';
   readonly line: number;
@@ -16,22 +16,22 @@ export class TextFault extends Error {
   }
 }
 
-/** A file that was read. */
+/** A parsed file. */
 export interface FileText {
   readonly values: EntityValues;
-  /** The line, from 1, of a field such as `parameters.0.name`, or of the nearest one around it. */
+  /** The line, from 1, of a field such as `parameters.0.name`, or of the nearest enclosing one. */
   readonly lineOf: (field: string | null) => number;
 }
 
 interface Parts {
-  /** Null: there is no front matter. */
+  /** Null without front matter. */
   readonly yaml: string;
   readonly yaml_line: number;
   readonly body: string | null;
   readonly body_line: number;
 }
 
-/** Without the flag `m`, for which other signs end a line too. */
+/** Without the flag `m`, with which other characters end a line too. */
 const FRONT = /^---[ \t]*\r?\n([\s\S]*?)(?<=\n)---[ \t]*(?:\r?\n|$)/;
 
 function split(text: string, body: string | null): Parts {
@@ -46,7 +46,7 @@ function split(text: string, body: string | null): Parts {
   }
   const [all, yaml = ''] = front;
   const rest = plain.slice(all.length);
-  // Editors end a file with a line break, which belongs to none of the fields.
+  // Editors end a file with a line break, which is not part of any field.
   return { yaml, yaml_line: 2, body: rest.replace(/\r?\n$/, ''), body_line: all.split('\n').length };
 }
 
@@ -96,7 +96,7 @@ export function readText(text: string, body: string | null): FileText {
   return { values: parts.body === '' ? values : { ...values, [body]: parts.body }, lineOf };
 }
 
-/** Where the deepest part of the path that exists begins. */
+/** The start of the deepest existing part of the path. */
 function positionOf(node: unknown, [key, ...rest]: readonly string[]): number {
   const start = (found: unknown): number => (found as { range?: [number] | null } | null)?.range?.[0] ?? 0;
   if (key !== undefined && isMap(node)) {
@@ -111,7 +111,7 @@ function positionOf(node: unknown, [key, ...rest]: readonly string[]): number {
 const hasPath = (node: unknown, [key]: readonly string[]): boolean =>
   isMap(node) ? node.items.some((item) => isScalar(item.key) && String(item.key.value) === key) : isSeq(node);
 
-/** Forms of the same YAML, the most readable one first: some texts come back unchanged only in quotes. */
+/** Forms of the same YAML, the most readable first. Some texts are only read back unchanged in quotes. */
 const FORMS = [
   { lineWidth: 0, blockQuote: 'literal' },
   {
@@ -127,7 +127,7 @@ const compose = (yaml: string, values: EntityValues, body: string | null): strin
   if (body === null) return yaml;
   const text = values[body];
   const written = typeof text === 'string' ? text : '';
-  // A line break after a carriage return would be read as one of Windows.
+  // After a carriage return, a line break would be read as a Windows line ending.
   return `---\n${yaml}---\n${written}${written === '' || written.endsWith('\r') ? '' : '\n'}`;
 };
 
@@ -143,20 +143,20 @@ const holds = (text: string, values: EntityValues, body: string | null): boolean
 const withoutBody = (values: EntityValues, body: string | null): EntityValues =>
   Object.fromEntries(Object.entries(values).filter(([name, value]) => name !== body && value !== undefined));
 
-/** A file that holds these values. */
+/** A file with these values. */
 export function writeText(values: EntityValues, body: string | null): string {
   const front = withoutBody(values, body);
-  const kept = body !== null && (values[body] === null || values[body] === '') ? front : values;
+  const expected = body !== null && (values[body] === null || values[body] === '') ? front : values;
   for (const form of FORMS) {
     const text = compose(new Document(front, { version: '1.2' }).toString(form), values, body);
-    if (holds(text, kept, body)) return text;
+    if (holds(text, expected, body)) return text;
   }
   throw new AppError('internal', 'These values cannot be written as YAML.');
 }
 
 /**
- * The file with other values: comments, the order of its fields and the way they are written stay.
- * @param slim the values as a new file would have them. @param full with every default, for the fields that the file names.
+ * Changes the values of a file, and preserves its comments, the order of its fields and their formatting.
+ * @param slim the values of a new file. @param full the values with all defaults, for the fields that the file contains.
  */
 export function editText(text: string, slim: EntityValues, full: EntityValues, body: string | null): string | null {
   const parts = split(text, body);

@@ -8,10 +8,10 @@ import { canonical } from '#snapshots/format/canonical.ts';
 import { SETTINGS_FILE } from './layout.ts';
 import type { Plan, PlannedChange } from './plan.ts';
 
-/** Longer values are cut: a plan is read, the whole stands in the file. */
+/** Longer values are cut in a plan. The file has the whole value. */
 const LONGEST = 120;
 
-/** A plan as a person reads it, line by line. */
+/** The lines of a plan, for people. */
 export function planLines(plan: Plan): string[] {
   const settings = Object.keys(plan.settings);
   return [
@@ -37,13 +37,13 @@ function changeLines(change: PlannedChange): string[] {
   ];
 }
 
-/** What a file leaves to the server is no change. */
+/** Computed fields that the file omits do not count as changes. */
 const withDerived = ({ record: { room, values }, before }: Extract<PlannedChange, { action: 'update' }>): EntityValues => ({
   ...values,
   ...Object.fromEntries(room.derived.filter((name) => values[name] === null).map((name) => [name, before[name]])),
 });
 
-/** Each field that differs; texts of several lines as removed and added lines. */
+/** The differing fields. Multi-line texts are shown as removed and added lines. */
 function fieldLines(entries: Parameters<typeof labelsIn>[0], before: EntityValues, after: EntityValues): string[] {
   const labels: Readonly<Record<string, string>> = { connection: 'Connection', ...labelsIn(entries) };
   return Object.keys(after).flatMap((name) => {
@@ -68,7 +68,7 @@ const short = (value: unknown): string => (value === undefined ? 'not set' : pla
 const text = (value: unknown): string =>
   value === null || value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value, null, 2);
 
-/** Text of a server in a terminal: no control characters. */
+/** Text of a server for a terminal, without control characters. */
 export const plain = (value: string): string => value.replaceAll(/[\p{Cc}\p{Cf}]/gu, (sign) => (sign === '\t' ? sign : '\uFFFD'));
 
 const counted = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`;
@@ -80,7 +80,7 @@ export function planSummary({ changes, settings, unchanged }: Plan): string {
   return `${[...numbers, ...others].join(', ')}, ${unchanged} unchanged.`;
 }
 
-/** What lint and tests found, a line each: what is to be mended, and what is only good to know. */
+/** Results of lint and tests, one per line: notes, and faults that need fixing. */
 export function checkLines({ findings, problems, tests }: ImportChecks): { readonly notes: string[]; readonly faults: string[] } {
   const failed = tests.results.filter(({ status }) => status === 'failed');
   const skipped = tests.results.filter(({ status }) => status === 'skipped');
@@ -99,10 +99,10 @@ export function checkLines({ findings, problems, tests }: ImportChecks): { reado
   };
 }
 
-/** Advice is counted: the interface shows it beside the fields that it is about. */
+/** Advice is only counted, because the UI shows it at its field. */
 const isSerious = ({ severity }: ImportChecks['findings'][number]): boolean => severity !== 'info';
 
-/** Empty when there was nothing to say or to run. */
+/** Empty when lint found nothing and no test ran. */
 export function checksSummary({ findings, tests: { passed, failed, skipped, results } }: ImportChecks): string[] {
   const serious = findings.filter(isSerious).length;
   const lint = `Lint: ${counted(serious, 'warning')}, ${counted(findings.length - serious, 'suggestion')}.`;

@@ -7,7 +7,7 @@ import { isMembers } from '#mcp-host/protocol/messages.ts';
 import type { Ask } from '../introspection.ts';
 import { type ListFile, listFile } from '../list-file.ts';
 
-/** Keys of other issuers as they were last read, by issuer. */
+/** The keys that were last read from other issuers, by issuer. */
 export type ForeignKeySets = Readonly<Record<string, { readonly url: string | null; readonly keys: readonly JWK[] }>>;
 
 export interface ForeignKeysOptions {
@@ -18,19 +18,19 @@ export interface ForeignKeysOptions {
   readonly ticks: () => number;
 }
 
-/** Nothing is known of the issuer's keys yet: a token may be good or not. */
+/** The issuer's keys have not been read yet, so a token cannot be verified. */
 export class KeysUnavailable extends Error {}
 
-/** The keys of the issuers of `jwt_issuers`: cached, kept on disk, and read again in the background. */
+/** The keys of the issuers in `jwt_issuers`: cached, stored on disk, and read again in the background. */
 export interface ForeignKeys {
   load(): Promise<void>;
-  /** Reads what is not there yet, so that the first caller does not wait for it. */
+  /** Reads missing and old keys, so that the first caller does not wait for them. */
   prepare(issuers: readonly JwtIssuer[]): void;
-  /** Waits for the issuer only when it does not know the key, at most once in 30 s. Rejects with `KeysUnavailable`. */
+  /** Waits for the issuer only when the key is unknown, at most once in 30 s. Rejects with `KeysUnavailable`. */
   keyOf(issuer: JwtIssuer, header: { readonly kid?: string | undefined; readonly alg: string }): Promise<CryptoKey | null>;
-  /** Whether a key that verified a token is still one of the issuer's. */
+  /** Whether the issuer still has the key that verified a token. */
   has(issuer: JwtIssuer, kid: string | undefined): boolean;
-  /** Another number whenever keys changed. */
+  /** Changes whenever keys change. */
   edition(): number;
 }
 
@@ -38,8 +38,8 @@ interface KeySet {
   readonly url: string | null;
   keys: readonly JWK[];
   readonly imported: Map<string, CryptoKey | null>;
-  /** When it was last asked for, whatever came of it. */
-  asked_at: number;
+  /** When the keys were last requested, successfully or not. */
+  requested_at: number;
   read_at: number;
   reading: Promise<void> | null;
 }
@@ -59,9 +59,9 @@ export function createForeignKeys({ ask, file, log, ticks }: ForeignKeysOptions)
   let edition = 0;
 
   const setOf = ({ issuer, jwks_url }: JwtIssuer): KeySet => {
-    const kept = sets.get(issuer);
-    if (kept !== undefined && kept.url === jwks_url) return kept;
-    const fresh: KeySet = { url: jwks_url, keys: [], imported: new Map(), asked_at: NEVER, read_at: NEVER, reading: null };
+    const current = sets.get(issuer);
+    if (current !== undefined && current.url === jwks_url) return current;
+    const fresh: KeySet = { url: jwks_url, keys: [], imported: new Map(), requested_at: NEVER, read_at: NEVER, reading: null };
     sets.set(issuer, fresh);
     edition++;
     return fresh;
@@ -72,7 +72,7 @@ export function createForeignKeys({ ask, file, log, ticks }: ForeignKeysOptions)
   };
   const read = async (set: KeySet, issuer: JwtIssuer): Promise<void> => {
     try {
-      // For all documents together.
+      // One time limit for all documents together.
       const signal = AbortSignal.timeout(TIMEOUT_MS);
       const get: GetDocument = async (url) =>
         documentOf(await ask(url, { method: 'GET', headers: { accept: 'application/json' }, signal }), DOCUMENT_LIMIT);
@@ -84,19 +84,19 @@ export function createForeignKeys({ ask, file, log, ticks }: ForeignKeysOptions)
       edition++;
       if (sets.get(issuer.issuer) === set) await keep();
     } catch (error) {
-      // What is known goes on counting: an issuer that is down changes nothing.
+      // The known keys stay valid while the issuer is down.
       const reason = error instanceof Error ? error.message : String(error);
       log.warning('foreign_keys_not_read', { issuer: issuer.issuer, reason });
     }
   };
-  const ask_again = (set: KeySet, issuer: JwtIssuer): Promise<void> => {
-    set.asked_at = ticks();
+  const readAgain = (set: KeySet, issuer: JwtIssuer): Promise<void> => {
+    set.requested_at = ticks();
     set.reading ??= read(set, issuer).finally(() => {
       set.reading = null;
     });
     return set.reading;
   };
-  const mayAsk = ({ asked_at }: KeySet): boolean => ticks() - asked_at >= COOLDOWN_MS;
+  const mayAsk = ({ requested_at }: KeySet): boolean => ticks() - requested_at >= COOLDOWN_MS;
   const isOld = ({ read_at }: KeySet): boolean => ticks() - read_at >= AGE_MS;
 
   const find = async (set: KeySet, kid: string | undefined, alg: string): Promise<CryptoKey | null> => {
@@ -116,7 +116,7 @@ export function createForeignKeys({ ask, file, log, ticks }: ForeignKeysOptions)
       try {
         for (const [issuer, { url, keys }] of Object.entries((await file.read()) ?? {})) {
           if (sets.has(issuer)) continue;
-          sets.set(issuer, { url, keys, imported: new Map(), asked_at: NEVER, read_at: NEVER, reading: null });
+          sets.set(issuer, { url, keys, imported: new Map(), requested_at: NEVER, read_at: NEVER, reading: null });
         }
       } catch (error) {
         log.error('foreign_keys_file_damaged', { error: String(error) });
@@ -125,20 +125,20 @@ export function createForeignKeys({ ask, file, log, ticks }: ForeignKeysOptions)
     prepare(issuers) {
       for (const issuer of issuers) {
         const set = setOf(issuer);
-        if (isOld(set) && mayAsk(set)) void ask_again(set, issuer);
+        if (isOld(set) && mayAsk(set)) void readAgain(set, issuer);
       }
-      const wanted = new Set(issuers.map(({ issuer }) => issuer));
-      for (const issuer of sets.keys()) if (!wanted.has(issuer)) sets.delete(issuer);
+      const configured = new Set(issuers.map(({ issuer }) => issuer));
+      for (const issuer of sets.keys()) if (!configured.has(issuer)) sets.delete(issuer);
     },
     async keyOf(issuer, { kid, alg }) {
       const set = setOf(issuer);
       const found = await find(set, kid, alg);
       if (found !== null) {
-        if (isOld(set) && mayAsk(set)) void ask_again(set, issuer);
+        if (isOld(set) && mayAsk(set)) void readAgain(set, issuer);
         return found;
       }
       if (set.reading !== null) await set.reading;
-      else if (mayAsk(set)) await ask_again(set, issuer);
+      else if (mayAsk(set)) await readAgain(set, issuer);
       if (set.keys.length === 0) throw new KeysUnavailable();
       return find(set, kid, alg);
     },

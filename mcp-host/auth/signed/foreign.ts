@@ -12,7 +12,7 @@ import type { TokenSource } from './signed-scheme.ts';
 const issuerNamed = ({ jwt_issuers = [] }: FrozenServer, name: unknown): JwtIssuer | undefined =>
   jwt_issuers.find(({ issuer }) => issuer === name);
 
-/** `auth_type` jwt: tokens of other issuers, verified with their public keys (contract section 15). */
+/** `auth_type` jwt: tokens of other issuers, verified with their public keys. */
 export const createForeign = (keys: ForeignKeys): TokenSource => ({
   rulesOf(name, server) {
     const issuer = issuerNamed(server, name);

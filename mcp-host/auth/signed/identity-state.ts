@@ -5,33 +5,32 @@ import type { Log } from '#core/process/log.ts';
 import { isMembers } from '#mcp-host/protocol/messages.ts';
 import { type ListFile, listFile } from '../list-file.ts';
 
-/** What of a token says whether it was ended: `iat` in seconds since 1970, `seq` in the order of the database. */
+/** Fields of a token that decide whether it was ended: `iat` in seconds since 1970, `seq` in the order of the database. */
 export interface TokenFacts {
   readonly grant: string;
   readonly sub: string;
   readonly client_id: string;
   readonly iat: number;
-  /** Null: a server of an older release issued it. */
-  readonly seq: number | null;
+  readonly seq: number;
   readonly kid: string;
   readonly iss: string;
 }
 
-/** What the server last said of the tokens of signed-in people. A host that is cut off keeps it. */
+/** The last list of signing keys and ended grants from the server. A disconnected host continues to use it. */
 export interface IdentityState {
   /** Null before the first list. */
   issuer(): string | null;
   as_of(): string | null;
   keyOf(header: CompactJWSHeaderParameters): CryptoKey | null;
-  /** Whether a token that was verified still counts, but for its expiry. */
+  /** Whether a verified token is still valid, apart from its expiry. */
   counts(token: TokenFacts): boolean;
-  /** Another number with every list. */
+  /** Changes with every list. */
   edition(): number;
-  /** Takes what is on disk, unless the server has said something already. */
+  /** Loads the list from disk, unless the server has already sent one. */
   load(): Promise<void>;
-  /** @param applied is called whenever fewer tokens may count than before; the disk is not waited for. */
+  /** @param applied called whenever tokens may have become invalid, before the list is on disk. */
   use(list: IdentityList, applied: () => void): Promise<void>;
-  /** Resolves when what the server said so far is on disk; writes it again if it could not be written. */
+  /** Resolves when the last list is on disk; retries a write that failed. */
   keep(): Promise<void>;
 }
 
@@ -52,31 +51,31 @@ export function createIdentityState(file: ListFile<IdentityList>, log: Log): Ide
   let keys: ReadonlyMap<string, CryptoKey> = new Map();
   let ended = toEnded([]);
   let edition = 0;
-  /** Lists that came: an older one whose keys were being imported gives way. */
-  let came = 0;
+  /** Number of received lists: if a newer one arrives while keys are imported, the older one is dropped. */
+  let received = 0;
 
-  let kept: Promise<void> = Promise.resolve();
-  /** The last list is not on disk. */
+  let pending_write: Promise<void> = Promise.resolve();
+  /** The last list, if it is not on disk. */
   let unsaved: IdentityList | null = null;
 
   const save = (next: IdentityList): Promise<void> => {
     unsaved = next;
-    kept = file.write(next).then(
+    pending_write = file.write(next).then(
       () => {
         if (unsaved === next) unsaved = null;
       },
       (error: unknown) => log.error('identity_not_kept', { error: String(error) }),
     );
-    return kept;
+    return pending_write;
   };
   const take = async (next: IdentityList, applied: () => void): Promise<void> => {
-    const mine = ++came;
-    // What ended counts at once, also while keys are imported.
+    const mine = ++received;
+    // Ended grants take effect at once, even while keys are imported.
     ended = toEnded(next.ended);
     edition++;
     applied();
     const imported = await importKeys(next, log);
-    if (mine !== came) return;
+    if (mine !== received) return;
     list = next;
     keys = imported;
     edition++;
@@ -98,7 +97,7 @@ export function createIdentityState(file: ListFile<IdentityList>, log: Log): Ide
     async load() {
       try {
         const list_on_disk = await file.read();
-        if (list_on_disk !== null && came === 0) await take(list_on_disk, () => undefined);
+        if (list_on_disk !== null && received === 0) await take(list_on_disk, () => undefined);
       } catch (error) {
         log.error('identity_file_damaged', { error: String(error) });
       }
@@ -108,29 +107,29 @@ export function createIdentityState(file: ListFile<IdentityList>, log: Log): Ide
       await save(next);
     },
     async keep() {
-      await kept;
+      await pending_write;
       if (unsaved !== null) await save(unsaved);
     },
   };
 }
 
-function toEnded(entries: readonly EndedGrant[]): Readonly<Record<(typeof KINDS)[number], ReadonlyMap<string, Required<Until>>>> {
-  const ends = () => new Map<string, Required<Until>>();
+function toEnded(entries: readonly EndedGrant[]): Readonly<Record<(typeof KINDS)[number], ReadonlyMap<string, Until>>> {
+  const ends = () => new Map<string, Until>();
   const of_kind = { grant: ends(), sub: ends(), client_id: ends() };
   for (const entry of entries) {
     for (const kind of KINDS) {
       const value = entry[kind];
       if (value === undefined) continue;
-      // The id of a grant never comes back, so its end needs no clock.
+      // The id of a grant is never reused, so its end applies to every token.
       const before = kind === 'grant' ? Number.POSITIVE_INFINITY : entry.before;
       const known = of_kind[kind].get(value) ?? { before: 0, seq: 0 };
-      of_kind[kind].set(value, { before: Math.max(before, known.before), seq: Math.max(entry.seq ?? 0, known.seq) });
+      of_kind[kind].set(value, { before: Math.max(before, known.before), seq: Math.max(entry.seq, known.seq) });
     }
   }
   return of_kind;
 }
 
-/** One key that cannot be read does not keep the others from counting. */
+/** A key that cannot be read does not affect the others. */
 async function importKeys({ jwks }: IdentityList, log: Log): Promise<Map<string, CryptoKey>> {
   const keys = new Map<string, CryptoKey>();
   for (const jwk of jwks.keys) {

@@ -10,7 +10,7 @@ import { rightsOfPerson } from '../rights.ts';
 import type { IdentityState } from './identity-state.ts';
 import type { TokenSource } from './signed-scheme.ts';
 
-/** `auth_type` oauth: people who signed in at our own server (contract section 15). */
+/** `auth_type` oauth: people who signed in at the installation's server. */
 export function createPeople(identity: IdentityState, addresses: Addresses): TokenSource {
   return {
     rulesOf(issuer, _, path) {
@@ -20,7 +20,7 @@ export function createPeople(identity: IdentityState, addresses: Addresses): Tok
         algorithms: [ACCESS_TOKEN_ALGORITHM],
         types: ['at+jwt'],
         keyOf: (header) => identity.keyOf(header),
-        // A token is for one resource, and no other accepts it.
+        // A token is valid for one resource only.
         isAudience: (audience) => audiencePath(addresses.restOf(audience)) === path,
       };
     },
@@ -29,12 +29,13 @@ export function createPeople(identity: IdentityState, addresses: Addresses): Tok
       const grant = payload['grant'];
       const client_id = payload['client_id'];
       const seq = payload['seq'];
-      if (typeof grant !== 'string' || typeof client_id !== 'string' || iat === undefined) return false;
+      if (typeof grant !== 'string' || typeof client_id !== 'string' || typeof seq !== 'number' || iat === undefined)
+        return false;
       return identity.counts({
         grant,
         client_id,
         iat,
-        seq: typeof seq === 'number' ? seq : null,
+        seq,
         sub: sub ?? '',
         iss: iss ?? '',
         kid: header.kid ?? '',
@@ -42,7 +43,7 @@ export function createPeople(identity: IdentityState, addresses: Addresses): Tok
     },
     edition: () => identity.edition(),
     toCaller({ payload }, _, toolsets) {
-      // It came as JSON.
+      // The claims were parsed from JSON.
       const claims = payload as Claims;
       const who = toIdentity(claims);
       const owner = `${PERSON_OWNER}${sha256(JSON.stringify([payload.iss, payload.sub, who.client_id]))}`;

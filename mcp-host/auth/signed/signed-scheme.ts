@@ -1,6 +1,6 @@
 import { decodeJwt, type CompactJWSHeaderParameters, type JWTPayload } from 'jose';
 import { type CheckedToken, checkToken, type TokenRules } from '#core/edge/token-checks.ts';
-import { createExpiringMap } from '#core/lib/expiring-map.ts';
+import { createExpiringMap } from '#core/lib/recent-map.ts';
 import type { Log } from '#core/process/log.ts';
 import type { FrozenServer } from '#snapshots/format/format.ts';
 import type { Admission, Caller } from '../caller.ts';
@@ -14,22 +14,22 @@ export interface VerifiedToken {
   readonly header: CompactJWSHeaderParameters;
 }
 
-/** Whose tokens count, and what they say: a value of `auth_type` whose tokens are verified here alone. */
+/** The rules and callers of an `auth_type` whose tokens the host verifies without another program. */
 export interface TokenSource {
-  /** What a token of this issuer must satisfy at this path; null: nobody's. */
+  /** The rules for a token of this issuer at this path; null: no token of this issuer is accepted. */
   rulesOf(issuer: string, server: FrozenServer, path: string): TokenRules | null;
-  /** Whether a token that was verified would be now, but for its expiry. */
+  /** Whether a verified token would still be accepted, apart from its expiry. */
   counts(token: VerifiedToken, server: FrozenServer): boolean;
-  /** Changes whenever `counts` may answer otherwise for the same server. */
+  /** Changes whenever `counts` may return something else for the same server. */
   edition(): number;
-  /** With the rights that the toolsets of now give it. */
+  /** The caller, with the rights that these toolsets give it. */
   toCaller(token: VerifiedToken, server: FrozenServer, toolsets: readonly ToolsetAccess[]): Caller;
 }
 
-/** What an owner was let in by. */
+/** A token that admitted an owner. */
 interface Shown {
   readonly token: VerifiedToken;
-  /** Undefined: the tokens of this source name none. */
+  /** Undefined: tokens of this source have no grant. */
   readonly grant: string | undefined;
 }
 
@@ -38,7 +38,7 @@ interface Known {
   readonly server: FrozenServer;
   readonly path: string;
   edition: number;
-  /** The toolsets that the rights of the caller are made of. */
+  /** The toolsets from which the caller's rights were computed. */
   toolsets: readonly ToolsetAccess[];
   caller: Caller;
 }
@@ -49,17 +49,20 @@ const UNKNOWN_KEYS: Refusal = {
   retry_after: 5,
 };
 const TOKENS = 10_000;
-/** Tokens of one owner that keep its sessions and streams: the newest of each grant, or without grants those before a refresh, too. */
+/**
+ * Most tokens of one owner that continue its sessions and streams: the newest of each grant; without grants, also tokens before a
+ * refresh.
+ */
 const GRANTS_EACH = 200;
 const TOKENS_EACH = 20;
 
-/** Tokens are remembered by their digest until they expire, so that a call with a known one waits for nothing. */
+/** Remembers tokens by digest until they expire, so that a call with a known token does not wait. */
 export function createSignedScheme(
   source: TokenSource,
   { now, log, toolsets }: { readonly now: () => number; readonly log: Log; readonly toolsets: () => readonly ToolsetAccess[] },
 ): Pick<Scheme, 'costly' | 'recall' | 'check' | 'holds' | 'rights'> {
   const known = createExpiringMap<Known>(now, TOKENS);
-  /** For sessions and streams, which outlive a token whose owner has a newer one. */
+  /** Sessions and streams outlive a token if their owner has a newer one. */
   const owners = createExpiringMap<readonly Shown[]>(now, TOKENS);
 
   const remember = (caller: Caller, token: VerifiedToken) => {
@@ -69,7 +72,7 @@ export function createSignedScheme(
     const shown = [...before, { token, grant }].slice(grant === undefined ? -TOKENS_EACH : -GRANTS_EACH);
     owners.set(owner, shown, Math.max(...shown.map((one) => endOf(one.token))));
   };
-  /** The newest of an owner's tokens that counts: of one grant, where that is asked for. */
+  /** The newest live token of an owner, of one grant if the admission names one. */
   const liveToken = ({ owner, grant }: Admission, server: FrozenServer): VerifiedToken | undefined =>
     owners
       .get(owner)
@@ -92,7 +95,7 @@ export function createSignedScheme(
       log.debug('token_refused', { check: checked.failed, reason: checked.reason });
       return INVALID;
     }
-    // It may have been ended while the signature was verified.
+    // The token may have been ended while its signature was verified.
     if (!source.counts(checked, server)) return INVALID;
     const deployed = toolsets();
     const caller = source.toCaller(checked, server, deployed);
@@ -130,7 +133,7 @@ export function createSignedScheme(
   };
 }
 
-/** In ms since 1970; a token without an end is not let in. */
+/** In ms since 1970; a token without `exp` is refused. */
 const endOf = ({ payload }: VerifiedToken): number => (payload.exp ?? 0) * 1_000;
 
 function issuerOf(token: string): string {

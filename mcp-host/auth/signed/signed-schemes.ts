@@ -13,9 +13,9 @@ import { createIdentityState, type IdentityState } from './identity-state.ts';
 import { createPeople } from './people.ts';
 import { createSignedScheme } from './signed-scheme.ts';
 
-/** Where what verifies signed tokens is kept; absent: nowhere. */
+/** Files with the keys that verify signed tokens; absent: nothing is stored. */
 export interface SignedFiles {
-  /** Public keys and ended grants of our own server. */
+  /** Public keys and ended grants of the installation's server. */
   readonly identity?: ListFile<IdentityList>;
   /** Keys of other issuers. */
   readonly foreign_keys?: ListFile<ForeignKeySets>;
@@ -24,14 +24,14 @@ export interface SignedFiles {
 interface SignedOptions extends SignedFiles {
   readonly ask: Ask;
   readonly addresses: Addresses;
-  /** The same list until other toolsets are deployed. */
+  /** The same array until other toolsets are deployed. */
   readonly toolsets: () => readonly ToolsetAccess[];
   readonly log: Log;
   readonly now: () => number;
   readonly ticks: () => number;
 }
 
-/** `auth_type` oauth and jwt: tokens that this host verifies alone. */
+/** `auth_type` oauth and jwt: tokens that this host verifies without another program. */
 export interface SignedSchemes {
   readonly people: Scheme;
   readonly foreign: Scheme;
@@ -43,14 +43,14 @@ export function createSignedSchemes(options: SignedOptions): SignedSchemes {
   const { ask, addresses, toolsets, log, now, ticks } = options;
   const identity = createIdentityState(options.identity ?? noListFile(), log);
   const foreign_keys = createForeignKeys({ ask, file: options.foreign_keys ?? noListFile(), log, ticks });
-  /** What a client asks for to use an endpoint: the one toolset that it serves, or at an endpoint of several what `otherwise` says. */
+  /** The scopes that a client requests for an endpoint: its only toolset, or `otherwise` at an endpoint with several. */
   const scopes =
     (otherwise: () => readonly string[]) =>
     (_: unknown, path: string): readonly string[] => {
       const name = endpointOf(path)?.toolset ?? null;
       return name === null ? otherwise() : [name];
     };
-  /** Another server gives what is asked for by name; the names of toolsets for groups are nobody's business. */
+  /** Another server grants scopes by name. Toolsets for groups stay out of the list, because their names are not public. */
   const forEveryone = () => toolsets().flatMap((one) => (one.groups.length === 0 ? [one.name] : []));
   return {
     identity,
@@ -58,7 +58,8 @@ export function createSignedSchemes(options: SignedOptions): SignedSchemes {
     people: {
       ...createSignedScheme(createPeople(identity, addresses), { now, log, toolsets }),
       issuers: () => [identity.issuer()].filter((issuer) => issuer !== null),
-      // The consent page knows what is open to the person. A client that asked by name would not get the toolsets of their groups.
+      // The consent page lists what is open to the person. With toolsets by name, a client would not get the toolsets of the
+      // person's groups.
       scopes: scopes(() => [EVERYTHING]),
     },
     foreign: {

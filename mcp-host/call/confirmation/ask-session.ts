@@ -6,12 +6,12 @@ import type { ProgressStream } from '#mcp-host/requests/progress-stream.ts';
 import { whileWaiting } from '#mcp-host/requests/request-record.ts';
 import { ANSWER_MS, type Confirmations } from './pending-call.ts';
 
-/** Why there is no answer: nobody gave one in time, or the client refused to ask. */
+/** Why there is no answer: none arrived in time, or the client refused to show the question. */
 export type Unanswered = 'timeout' | 'error';
-/** What a client answered. */
+/** The client's answer. */
 export type Reply = Members | Unanswered;
 
-/** Asks the client of a session on the stream of its own call (2025-11-25, Elicitation). */
+/** Sends a question to the client of a session, on the stream of the call (2025-11-25, Elicitation). */
 export async function askSession(
   { deadline, record }: CallContext,
   ask: ProgressStream,
@@ -19,14 +19,14 @@ export async function askSession(
   params: Members,
   { elsewhere }: Pick<Confirmations, 'elsewhere'>,
 ): Promise<Reply> {
-  const { asked } = session;
+  const { asked: questions } = session;
   const id = `sluice-${crypto.randomUUID()}`;
   const { promise, resolve } = Promise.withResolvers<Reply>();
   const leave = () => resolve('timeout');
   const take = (response: Members) => resolve(isMembers(response['result']) ? response['result'] : 'error');
-  asked.set(id, take);
+  questions.set(id, take);
   const forget = elsewhere.expect(session, id, take);
-  // Nobody is asked who has left already.
+  // The caller may have left already.
   if (deadline.aborted || ask.left.aborted) leave();
   deadline.addEventListener('abort', leave);
   ask.left.addEventListener('abort', leave, { once: true });
@@ -37,7 +37,7 @@ export async function askSession(
       withTimeout(promise, ANSWER_MS, () => 'timeout' as const),
     );
   } finally {
-    asked.delete(id);
+    questions.delete(id);
     forget();
     deadline.removeEventListener('abort', leave);
     ask.left.removeEventListener('abort', leave);

@@ -5,13 +5,13 @@ import { createDecisions } from './decisions.ts';
 import { createOneUse } from './one-use.ts';
 import { createPageAddresses } from './page-address.ts';
 
-/** Clocks of hosts may differ by so much. */
+/** Clocks of hosts may differ by this time. */
 const SKEW_MS = 60_000;
 
 /**
- * @param page_origin where people sign in to the server, for those whose clients show no forms; null: not known.
- * @param holds whether a configuration is still held.
- * @param ticks monotonic, for what this host remembers by itself.
+ * @param page_origin where people sign in to the server, for clients that show no forms; null: not known.
+ * @param holds whether a configuration is still loaded.
+ * @param ticks monotonic, for what this host remembers without Redis.
  */
 export const createConfirmations = (options: {
   readonly keys: readonly string[];

@@ -1,22 +1,22 @@
-import { createExpiringMap } from '#core/lib/expiring-map.ts';
+import { createExpiringMap } from '#core/lib/recent-map.ts';
 import type { DecisionEvent } from '#core/contract/deploy/control.ts';
 import type { StopSignal } from '#core/engines/shared/stop.ts';
 import { withTimeout } from '#core/lib/with-timeout.ts';
 
-/** What people decided on the page, as the server told this host. */
+/** Decisions of people on the confirmation page, as received from the server. */
 export interface Decisions {
-  /** The first word on a question counts. */
+  /** Stores a decision. Only the first one on a question counts. */
   take(news: DecisionEvent): void;
-  /** What was decided, or is within so many milliseconds; null: nothing, or the call ended. */
+  /** Waits at most `within_ms` for the decision; null: none arrived, or the call ended. */
   of(nonce: string, within_ms: number, end: StopSignal): Promise<boolean | null>;
 }
 
-/** More than are asked within the life of a question. */
-const KEPT = 10_000;
+/** More than the questions that are open at one time. */
+const MOST_DECISIONS = 10_000;
 
-/** @param lasts_ms longer than a question counts. */
+/** @param lasts_ms longer than a question is open. */
 export function createDecisions(now: () => number, lasts_ms: number): Decisions {
-  const decided = createExpiringMap<boolean>(now, KEPT);
+  const decided = createExpiringMap<boolean>(now, MOST_DECISIONS);
   const waiting = new Map<string, Set<(approved: boolean | null) => void>>();
   return {
     take({ nonce, approved }) {

@@ -22,7 +22,7 @@ import { TOKEN } from '#mcp-host/registry/tool-item.ts';
 import { declaredIn, opensPages, showsForms } from '#mcp-host/protocol/client-capabilities.ts';
 import { ANSWER, type WriteQuestion, pageMessage, questionOf, rowsOf, pageAnswer, titleOf } from './question.ts';
 
-/** How often the client of a session is asked within one call, when the rows change meanwhile. */
+/** Most questions to the client of a session within one call, while the rows keep changing. */
 const MOST_QUESTIONS = 3;
 /** The name of the question in `inputRequests`. */
 const QUESTION = 'confirm';
@@ -30,15 +30,15 @@ const QUESTION = 'confirm';
 export type Review = (changes: Changes) => boolean;
 export type GuardedRun = (review: Review) => Promise<CallResult>;
 
-/** What somebody agreed to. */
+/** The confirmed changes, and how they were confirmed. */
 interface Approval {
   readonly changes: Changes;
   readonly by: 'accepted' | 'checked';
 }
 
 /**
- * Runs a writing tool that must not change more than is allowed or confirmed. The statement runs, every changed row is counted, and only
- * what is allowed, or was confirmed with the same count, is committed.
+ * Runs a tool that may change only as many rows as are allowed or confirmed. The statement runs, every changed row is counted,
+ * and the transaction is committed only if the count is allowed or is the one that was confirmed.
  */
 export async function guardedWrite(
   call: PendingCall,
@@ -59,17 +59,17 @@ export async function guardedWrite(
     }
     if (approval !== null) record.confirmation = 'changed';
     const { changes } = outcome;
-    const asked = { tool, args: call.args, changes, before: approval?.changes ?? null, earlier };
-    if (questions === MOST_QUESTIONS) throw restless(asked);
-    const ask = sessionAsks(call, asked, confirmations);
-    if (ask === null) return askElsewhere(call, asked, confirmations);
+    const write = { tool, args: call.args, changes, before: approval?.changes ?? null, earlier };
+    if (questions === MOST_QUESTIONS) throw restless(write);
+    const ask = sessionAsks(call, write, confirmations);
+    if (ask === null) return askElsewhere(call, write, confirmations);
     record.confirmation ??= 'asked';
-    const asked_at = confirmations.now();
+    const sent_at = confirmations.now();
     const reply = await ask();
     context.deadline.throwIfAborted();
-    if (reply === 'error') return askElsewhere(call, asked, confirmations, 'answered the question with an error');
+    if (reply === 'error') return askElsewhere(call, write, confirmations, 'answered the question with an error');
     if (reply === 'timeout') throw unanswered(record);
-    refuseDeclined(reply, context, confirmations.now() - asked_at);
+    refuseDeclined(reply, context, confirmations.now() - sent_at);
     refuseReplaced(call, confirmations);
     approval = { changes, by: 'accepted' };
   }
@@ -81,18 +81,21 @@ const restless = ({ tool, changes }: WriteQuestion): AppError =>
     `${titleOf(tool)} would now change ${rowsOf(changes)}: other rows than confirmed, each of the ${MOST_QUESTIONS} times that a person was asked. Nothing was changed. Call again once the rows have settled.`,
   );
 
-/** Asks the client of a session, whose stream waits for the answer; null: it has none, or cannot ask. */
-function sessionAsks(call: PendingCall, asked: WriteQuestion, confirmations: Confirmations): (() => Promise<Reply>) | null {
+/**
+ * Asks the client of a session and waits for the answer on the stream of the call; null: the call has no stream, or the client
+ * cannot ask.
+ */
+function sessionAsks(call: PendingCall, write: WriteQuestion, confirmations: Confirmations): (() => Promise<Reply>) | null {
   const { context } = call;
   const { ask, record } = context;
   const { session } = record;
   if (session === null || ask === null) return null;
-  if (session.shows_forms) return () => askSession(context, ask, session, questionOf(asked), confirmations);
-  if (!session.opens_pages || !confirmations.pages.serves(asked, context)) return null;
+  if (session.shows_forms) return () => askSession(context, ask, session, questionOf(write), confirmations);
+  if (!session.opens_pages || !confirmations.pages.serves(write, context)) return null;
   return async () => {
     const question = { nonce: crypto.randomUUID(), ends_at: confirmations.now() + ANSWER_MS };
-    // Its client says whether the page was opened; what the person decides there, the server does.
-    const opened = await askSession(context, ask, session, pageOf(asked, context, question, confirmations), confirmations);
+    // The client reports whether the page was opened; the server sends the person's decision.
+    const opened = await askSession(context, ask, session, pageOf(write, context, question, confirmations), confirmations);
     if (typeof opened === 'string' || opened['action'] !== 'accept') return opened;
     const left_ms = question.ends_at - confirmations.now();
     const approved = await whileWaiting(record, confirmations.decisions.of(question.nonce, left_ms, context.deadline));
@@ -102,16 +105,16 @@ function sessionAsks(call: PendingCall, asked: WriteQuestion, confirmations: Con
   };
 }
 
-/** The page for a question, as `elicitation/create` has it. Revisions before 2026-07-28 want its id, too. */
+/** The params of `elicitation/create` for a page. Revisions before 2026-07-28 need its id, too. */
 const pageOf = (
-  asked: WriteQuestion,
+  write: WriteQuestion,
   context: CallContext,
   question: { readonly nonce: string; readonly ends_at: number },
   { pages }: Confirmations,
 ): Members => ({
   mode: 'url',
-  url: pages.of(asked, context, question),
-  message: pageMessage(asked),
+  url: pages.of(write, context, question),
+  message: pageMessage(write),
   ...(!context.record.protocol.modern && { elicitationId: question.nonce }),
 });
 
@@ -130,7 +133,7 @@ async function runGuarded(tool: FrozenTool, approval: Approval | null, run: Guar
   };
   const result = await run((changes) => {
     counted = changes;
-    // What changes no row is not committed either: then there is nothing in it that nobody counted.
+    // A statement without changed rows is rolled back too, so that no uncounted change is committed.
     committed = changes.all > 0 && isAllowed(changes);
     return committed;
   });
@@ -146,15 +149,15 @@ async function runGuarded(tool: FrozenTool, approval: Approval | null, run: Guar
 
 const same = (a: Changes, b: Changes): boolean => a.all === b.all && a.direct === b.direct;
 
-/** Asks by the answer of this call, where the client can ask; else refuses with the way out. */
+/** Returns the question as the answer of this call, if the client can ask; otherwise refuses the call with instructions. */
 function askElsewhere(
   call: PendingCall,
-  asked: WriteQuestion,
+  write: WriteQuestion,
   confirmations: Confirmations,
   why = 'cannot ask anybody',
 ): CallResult | InputRequired {
   const { context } = call;
-  const { tool, changes } = asked;
+  const { tool, changes } = write;
   const { modern } = context.record.protocol;
   const declared = modern ? declaredIn(context.record.message.params) : undefined;
   const seal = (to: 'person' | 'page' | 'model') => {
@@ -163,11 +166,11 @@ function askElsewhere(
   };
   if (modern && showsForms(declared)) {
     const { sealed } = seal('person');
-    return new InputRequired({ [QUESTION]: questionOf(asked) }, sealed);
+    return new InputRequired({ [QUESTION]: questionOf(write) }, sealed);
   }
-  if (opensPages(declared) && confirmations.pages.serves(asked, context)) {
+  if (opensPages(declared) && confirmations.pages.serves(write, context)) {
     const { sealed, ...question } = seal('page');
-    return new InputRequired({ [QUESTION]: pageOf(asked, context, question, confirmations) }, sealed);
+    return new InputRequired({ [QUESTION]: pageOf(write, context, question, confirmations) }, sealed);
   }
   if (tool.two_step === true) {
     const { sealed, ends_at } = seal('model');
@@ -187,16 +190,16 @@ function askElsewhere(
   throw new RpcError(RPC.missing_capability, detail, { http_status: 400, data, fault: 'confirmation_required' });
 }
 
-/** What this call brings along of an earlier one; null: nothing that counts, so the question is asked anew. */
+/** The approval that this call carries; null: there is no valid one, so the question is sent again. */
 async function approvalOf(call: PendingCall, confirmations: Confirmations): Promise<Approval | InputRequired | null> {
   const { brought, context } = call;
   if (brought === null || brought.asked.changes === null) return null;
-  const { asked, from_person } = brought;
-  const answer = asked.to === 'page' ? decisionIn : replyIn;
+  const { asked: pending, from_person } = brought;
+  const answer = pending.to === 'page' ? decisionIn : replyIn;
   const replied = await answer(brought, QUESTION, context, confirmations);
   if (replied === null || replied instanceof InputRequired) return replied;
   if (from_person) refuseDeclined(replied.reply, context, replied.after_ms);
-  if (asked.snapshot !== context.registry.checksum) {
+  if (pending.snapshot !== context.registry.checksum) {
     context.record.confirmation = 'changed';
     return null;
   }
@@ -204,7 +207,7 @@ async function approvalOf(call: PendingCall, confirmations: Confirmations): Prom
   return { changes: brought.asked.changes, by: from_person ? 'accepted' : 'checked' };
 }
 
-/** Only a form that says yes is a yes. */
+/** Accepts only a form that says yes. */
 function refuseDeclined(reply: Members, { record }: CallContext, after_ms: number): void {
   const { action, content } = reply;
   if (action === 'accept' && isMembers(content) && content[ANSWER] === true) return;

@@ -18,12 +18,12 @@ import { plain, titleOf } from './question.ts';
 
 /** The name of the question in `inputRequests`. */
 const QUESTION = 'arguments';
-/** What is filled in goes sealed through the client when the tool asks again before it writes. */
+/** Filled-in values travel sealed through the client when the tool asks again before it writes. */
 const MOST_BYTES = 4_096;
-/** What forms can show (MCP, Elicitation): no lists, no objects. */
+/** Types that forms support (MCP, Elicitation): no lists, no objects. */
 const FORMS: ReadonlySet<Parameter['type']> = new Set(['string', 'integer', 'number', 'boolean', 'date', 'datetime', 'uuid']);
 const CONSTRAINTS = ['enum', 'minimum', 'maximum', 'minLength', 'maxLength'] as const;
-/** Formats that forms know. */
+/** Formats that forms support. */
 const FORMATS: Partial<Readonly<Record<Parameter['type'], string>>> = { date: 'date', datetime: 'date-time' };
 
 interface Filled<V> {
@@ -32,8 +32,8 @@ interface Filled<V> {
 }
 
 /**
- * Checks the arguments of a call and has a person fill in those that are missing, when nothing else is wrong with them and the client
- * shows forms. What was filled in is checked like any argument.
+ * Checks the arguments of a call and lets a person fill in missing ones, if there is no other fault and the client shows forms.
+ * Filled-in values are checked like any argument.
  */
 export async function fillMissing<V>(
   call: PendingCall,
@@ -49,13 +49,13 @@ export async function fillMissing<V>(
     if (replied instanceof InputRequired) return replied;
     const given = filledIn(replied, missing, call, error);
     const filled = { ...call, args: { ...call.args, ...given }, given: { ...call.given, ...given }, brought: null };
-    // Whoever filled in a part is asked for the rest: every round asks for less.
+    // A person who filled in only a part gets a form for the rest, which is shorter in every round.
     if (Object.keys(given).length > 0) return fillMissing(filled, confirmations, check);
     return { call: filled, values: await check(filled.args) };
   }
 }
 
-/** What a form can ask for; null: something else is wrong, or cannot be asked for. */
+/** The missing parameters for a form; null: there is another fault, or a form does not support a type. */
 function askable({ tool, args }: PendingCall, error: unknown): readonly Parameter[] | null {
   if (!(error instanceof AppError) || error.code !== 'invalid' || error.errors.length === 0) return null;
   const missing = tool.parameters.filter(
@@ -67,7 +67,7 @@ function askable({ tool, args }: PendingCall, error: unknown): readonly Paramete
   return only_missing && missing.every(({ type }) => FORMS.has(type)) ? missing : null;
 }
 
-/** Throws the refusal of the call where nobody can be asked. */
+/** Sends the form. Throws the refusal of the call if there is no person to answer. */
 async function ask(
   call: PendingCall,
   missing: readonly Parameter[],
@@ -87,11 +87,11 @@ async function ask(
     return new InputRequired({ [QUESTION]: formOf(call, missing) }, sealed);
   }
   if (session === null || !session.shows_forms || context.ask === null) throw refusal;
-  const asked_at = confirmations.now();
+  const sent_at = confirmations.now();
   const reply = await askSession(context, context.ask, session, formOf(call, missing), confirmations);
   context.deadline.throwIfAborted();
   if (reply === 'error') throw refusal;
-  if (reply !== 'timeout') return { reply, after_ms: confirmations.now() - asked_at };
+  if (reply !== 'timeout') return { reply, after_ms: confirmations.now() - sent_at };
   record.confirmation = 'expired';
   throw extended(refusal, 'A person was asked, and nobody answered within 2 minutes.');
 }
@@ -111,7 +111,7 @@ function formOf({ tool }: PendingCall, missing: readonly Parameter[]): Members {
   };
 }
 
-/** The part of a parameter's schema that forms know; the rest is checked when it is filled in. */
+/** The part of a parameter's schema that forms support; the rest is checked after it is filled in. */
 function fieldOf(parameter: Parameter): Members {
   const { properties } = inputSchema([parameter]);
   const schema = isMembers(properties) ? properties[parameter.name] : undefined;
@@ -119,19 +119,19 @@ function fieldOf(parameter: Parameter): Members {
   const { type, description } = schema;
   const format = FORMATS[parameter.type];
   const choices = parameter.enum;
-  // Choices of a form are texts.
-  const told = choices !== undefined && type !== 'string' ? `One of ${choices.join(', ')}.` : '';
-  const about = [typeof description === 'string' ? plain(description) : '', told].filter((text) => text !== '').join(' ');
-  const kept = CONSTRAINTS.filter((name) => schema[name] !== undefined && (name !== 'enum' || type === 'string'));
+  // Forms support choices between texts only.
+  const choices_text = choices !== undefined && type !== 'string' ? `One of ${choices.join(', ')}.` : '';
+  const about = [typeof description === 'string' ? plain(description) : '', choices_text].filter((text) => text !== '').join(' ');
+  const constraints = CONSTRAINTS.filter((name) => schema[name] !== undefined && (name !== 'enum' || type === 'string'));
   return {
     type,
     ...(about !== '' && { description: about }),
     ...(format !== undefined && { format }),
-    ...Object.fromEntries(kept.map((name) => [name, schema[name]])),
+    ...Object.fromEntries(constraints.map((name) => [name, schema[name]])),
   };
 }
 
-/** What a person filled in, of what was asked for. */
+/** The requested values that a person filled in. */
 function filledIn(
   { reply, after_ms }: PersonReply,
   missing: readonly Parameter[],

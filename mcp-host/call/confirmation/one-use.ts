@@ -1,19 +1,19 @@
 import type { RedisLimits } from '#core/cluster/redis-limits.ts';
 import { AppError } from '#core/errors.ts';
-import { createExpiringMap } from '#core/lib/expiring-map.ts';
+import { createExpiringMap } from '#core/lib/recent-map.ts';
 
-/** Remembers which answers were used. */
+/** Remembers which answers were used, so that each is used once. */
 export interface OneUse {
-  /** The host that remembers; null: all hosts together. */
+  /** The host that remembers the answers; null: all hosts share the memory. */
   readonly host: string | null;
-  /** True for the first use. Throws `unavailable` when that cannot be told now. */
+  /** True for the first use. Throws `unavailable` when that cannot be checked now. */
   use(nonce: string): Promise<boolean>;
 }
 
-/** More than are asked within the life of a question; a nonce is forgotten no earlier than its question ends. */
-const KEPT = 100_000;
+/** More than the questions that are open at one time, so a nonce is remembered until its question ends. */
+const MOST_NONCES = 100_000;
 
-/** @param lasts_ms longer than an answer counts. */
+/** @param lasts_ms longer than an answer is accepted. */
 export function createOneUse(redis: RedisLimits | null, host: string, now: () => number, lasts_ms: number): OneUse {
   if (redis !== null) {
     return {
@@ -27,7 +27,7 @@ export function createOneUse(redis: RedisLimits | null, host: string, now: () =>
       },
     };
   }
-  const used = createExpiringMap<true>(now, KEPT);
+  const used = createExpiringMap<true>(now, MOST_NONCES);
   return {
     host,
     async use(nonce) {

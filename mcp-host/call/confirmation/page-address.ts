@@ -4,22 +4,24 @@ import { isSignedIn } from '#mcp-host/auth/caller.ts';
 import type { CallContext } from '../context.ts';
 import { type WriteQuestion, givenArguments, plain, rowsOf, targetOf, titleOf } from './question.ts';
 
-/** Makes the address of the page on which a signed-in person confirms; it is of no use to anybody else. */
+/** Creates the address of the page on which a signed-in person confirms a write. It works for that person alone. */
 export interface PageAddresses {
-  /** Whether the caller is a person who can sign in to the server that has the page. Throws when the page cannot show all of the call. */
-  serves(asked: WriteQuestion, context: CallContext): boolean;
-  of(asked: WriteQuestion, context: CallContext, question: QuestionHead): string;
+  /**
+   * Whether the caller is a person who can sign in to the server with the page. Throws when the call is too long for the page.
+   */
+  serves(write: WriteQuestion, context: CallContext): boolean;
+  of(write: WriteQuestion, context: CallContext, question: QuestionHead): string;
 }
 
 type QuestionHead = Pick<PageQuestion, 'nonce' | 'ends_at'>;
-/** As long as every other one. */
+/** Has the length of every other head. */
 const SOME_HEAD: QuestionHead = { nonce: '00000000-0000-4000-8000-000000000000', ends_at: 1_000_000_000_000 };
 
-/** @param origin of the server's pages, as people reach it; null: not known. */
+/** @param origin the origin at which people reach the server's pages; null: not known. */
 export function createPageAddresses(keys: readonly string[], origin: () => string | null): PageAddresses {
   const questions = createPageQuestions(keys);
-  const sealed = (asked: WriteQuestion, { caller }: CallContext, head: QuestionHead): string => {
-    const { tool, changes, before } = asked;
+  const sealed = (write: WriteQuestion, { caller }: CallContext, head: QuestionHead): string => {
+    const { tool, changes, before } = write;
     const title = tool.listing['title'];
     const { grant } = caller.claims;
     return questions.seal({
@@ -32,19 +34,19 @@ export function createPageAddresses(keys: readonly string[], origin: () => strin
       direct: changes.direct,
       all: changes.all,
       before: before?.all ?? null,
-      arguments: givenArguments(asked),
+      arguments: givenArguments(write),
     });
   };
   return {
-    serves(asked, context) {
+    serves(write, context) {
       const { caller } = context;
       if (origin() === null || !isSignedIn(caller) || typeof caller.claims['grant'] !== 'string') return false;
-      if (sealed(asked, context, SOME_HEAD).length <= LONGEST_QUESTION) return true;
+      if (sealed(write, context, SOME_HEAD).length <= LONGEST_QUESTION) return true;
       throw new AppError(
         'confirmation_required',
-        `${titleOf(asked.tool)} would change ${rowsOf(asked.changes)}, and a person has to confirm that, but the arguments are too long for the page that shows them. Nothing was changed. Send shorter arguments, such as fewer records per call.`,
+        `${titleOf(write.tool)} would change ${rowsOf(write.changes)}, and a person has to confirm that, but the arguments are too long for the page that shows them. Nothing was changed. Send shorter arguments, such as fewer records per call.`,
       );
     },
-    of: (asked, context, question) => `${origin() ?? ''}${CONFIRM_PATH}?request=${sealed(asked, context, question)}`,
+    of: (write, context, question) => `${origin() ?? ''}${CONFIRM_PATH}?request=${sealed(write, context, question)}`,
   };
 }

@@ -14,22 +14,22 @@ import { TOKEN } from '#mcp-host/registry/tool-item.ts';
 import type { Changes } from '#core/engines/shared/source.ts';
 import { type Sealing, createSealing } from '#core/lib/sealing.ts';
 
-/** A question that was asked, and all that an answer to it has to agree with. */
+/** An open question, and the facts that an answer to it has to match. */
 export interface PendingQuestion {
-  /** Whether a person was asked with a form or led to a page, or a token was given that the model passes back. */
+  /** The question went to a person with a form, to a person on a page, or to the model as a token that it sends back. */
   readonly to: 'person' | 'page' | 'model';
   readonly tool_id: string;
-  /** Checksum of what was served then. */
+  /** Checksum of the snapshot that was served when the question was sent. */
   readonly snapshot: string;
-  /** Digest of the arguments and of who called. */
+  /** Digest of the arguments and the caller. */
   readonly call: string;
-  /** Null: arguments were asked for. */
+  /** Null: the question is about missing arguments. */
   readonly changes: Changes | null;
-  /** Arguments that a person filled in before; absent: none. */
+  /** Arguments that a person filled in earlier; absent: none. */
   readonly given?: Members;
-  /** Counts once. */
+  /** Each nonce is used once. */
   readonly nonce: string;
-  /** The host that remembers the nonce; null: all of them do. */
+  /** The host that remembers the nonce; null: all hosts do. */
   readonly host: string | null;
   readonly asked_at: number;
   readonly ends_at: number;
@@ -39,66 +39,66 @@ export type SealedState = Sealing<PendingQuestion>;
 
 export const createSealedState = (keys: readonly string[]): SealedState => createSealing(keys, 'mcp-confirmations/1', 8_192);
 
-/** How long an answer counts. */
+/** How long an answer is accepted. */
 export const ANSWER_MS = 120_000;
 
-/** How long one request waits for a decision: less than what clients and proxies allow it, and often enough within their rounds. */
+/** How long one request waits for a decision: less than the timeouts of clients and proxies, and long enough for few rounds. */
 const WAIT_MS = 15_000;
 
-/** What is left when a question ends soon is waited for as well: the next request could come too late. */
+/** If a question has less time left than this, the request waits for all of it, because the next one could arrive too late. */
 const REST_MS = 5_000;
 
-/** Nobody reads a question in less. */
+/** A person needs at least this long to read a question. */
 const READING_MS = 2_000;
 
-/** What questions to people need of their host. */
+/** Services of the host for questions to people. */
 export interface Confirmations {
   readonly state: SealedState;
   readonly once: OneUse;
   readonly pages: PageAddresses;
   readonly decisions: Decisions;
   readonly elsewhere: AnswersElsewhere;
-  /** Whether a configuration is still held: people think for longer than calls take. */
+  /** Whether a configuration is still loaded, because a person may answer after a deploy. */
   readonly holds: (checksum: string) => boolean;
   readonly now: () => number;
 }
 
-/** In place of a result: the client asks a person and sends the call again (2026-07-28, multi round-trip requests). */
+/** Sent instead of a result: the client asks a person and repeats the call (2026-07-28, multi round-trip requests). */
 export class InputRequired {
   readonly kind = 'input_required';
   readonly members: string;
-  /** The question of before is waited for, and nothing new is asked. */
+  /** Whether the earlier questions are still open and there are no new ones. */
   readonly is_open: boolean;
 
-  /** @param questions by name; null: those of before are still open, and nothing new is asked. */
+  /** @param questions by name; null: the earlier ones are still open, and there are no new ones. */
   constructor(questions: Readonly<Record<string, Members>> | null, state: string) {
     const entries = Object.entries(questions ?? {}).map(
       ([name, params]) => [name, { method: 'elicitation/create', params }] as const,
     );
     this.is_open = questions === null;
-    const asked = questions === null ? {} : { inputRequests: Object.fromEntries(entries) };
-    this.members = JSON.stringify({ ...asked, requestState: state }).slice(1, -1);
+    const requests = questions === null ? {} : { inputRequests: Object.fromEntries(entries) };
+    this.members = JSON.stringify({ ...requests, requestState: state }).slice(1, -1);
   }
 }
 
 /** A call of a tool that may ask a person. */
 export interface PendingCall {
   readonly tool: FrozenTool;
-  /** Without the token of a two-step call; with what a person filled in. */
+  /** Without the token of a two-step call, but with the values that a person filled in. */
   readonly args: Members;
-  /** Those of them that a person filled in. */
+  /** The arguments that a person filled in. */
   readonly given: Members;
   readonly brought: CarriedAnswer | null;
   readonly context: CallContext;
 }
 
-/** What a call brings along of an earlier one. */
+/** The earlier question that a call carries an answer to. */
 export interface CarriedAnswer {
   readonly asked: PendingQuestion;
   readonly from_person: boolean;
 }
 
-/** Opens what the call brings along. Throws when that belongs to another call. */
+/** Opens the sealed question that the call carries. Throws when it belongs to another call. */
 export function openCall(
   tool: FrozenTool,
   sent: Members,
@@ -112,19 +112,19 @@ export function openCall(
   const none = { tool, args: sent, given: {}, brought: null, context };
   if (!from_person && token === undefined) return none;
   const sealed = from_person ? requestState : token;
-  const asked = typeof sealed === 'string' ? state.open(sealed) : null;
-  if (asked === null) throw foreign(from_person);
-  const args = { ...sent, ...asked.given };
+  const pending = typeof sealed === 'string' ? state.open(sealed) : null;
+  if (pending === null) throw foreign(from_person);
+  const args = { ...sent, ...pending.given };
   const belongs =
-    (asked.to === 'model') !== from_person &&
-    asked.tool_id === tool.id &&
-    asked.call === callDigest(args, context) &&
+    (pending.to === 'model') !== from_person &&
+    pending.tool_id === tool.id &&
+    pending.call === callDigest(args, context) &&
     (from_person || tool.two_step === true);
   if (!belongs) throw foreign(from_person);
-  const brought = { asked, from_person };
-  // What was filled in for another version is asked for anew.
-  return asked.snapshot === context.registry.checksum
-    ? { ...none, args, given: asked.given ?? {}, brought }
+  const brought = { asked: pending, from_person };
+  // Values that were filled in for another version are requested again.
+  return pending.snapshot === context.registry.checksum
+    ? { ...none, args, given: pending.given ?? {}, brought }
     : { ...none, brought };
 }
 
@@ -133,34 +133,34 @@ export interface PersonReply {
   readonly after_ms: number;
 }
 
-/** The answer that a call brings along, once; null: nothing that counts, so the question is asked anew. */
+/** The answer that a call carries, accepted once; null: there is no valid answer, so the question is sent again. */
 export async function replyIn(
-  { asked, from_person }: CarriedAnswer,
+  { asked: pending, from_person }: CarriedAnswer,
   question: string,
   { record }: CallContext,
   { once, now }: Confirmations,
 ): Promise<PersonReply | null> {
-  if (isOver(asked, { once, now })) {
+  if (isOver(pending, { once, now })) {
     record.confirmation = 'expired';
     return null;
   }
   const { inputResponses } = record.message.params;
   const reply = from_person && isMembers(inputResponses) ? inputResponses[question] : {};
-  // A client that has no answer yet is asked again.
+  // The client has no answer yet, so the question is sent again.
   if (!isMembers(reply) || (from_person && !isMembers(inputResponses))) return null;
-  if (!(await once.use(asked.nonce))) throw refusal(from_person, SPENT);
-  return { reply, after_ms: now() - asked.asked_at };
+  if (!(await once.use(pending.nonce))) throw refusal(from_person, SPENT);
+  return { reply, after_ms: now() - pending.asked_at };
 }
 
 const isOver = ({ ends_at, host }: PendingQuestion, { once, now }: Pick<Confirmations, 'once' | 'now'>): boolean =>
   ends_at <= now() || (host !== null && host !== once.host);
 
 /**
- * What a person decided on the page that this call led them to, once; null: the call comes too late, so that they are asked anew. Whoever
- * has not decided yet is waited for, over several requests, until the question ends. A client's word says that the page was opened, or that it was not.
+ * A person's decision on the page, accepted once; null: the call arrived too late, so the question is sent again. Requests wait
+ * for the decision, one after the other, until the question ends. The client only reports whether the page was opened.
  */
 export async function decisionIn(
-  { asked }: CarriedAnswer,
+  { asked: pending }: CarriedAnswer,
   question: string,
   { record, deadline }: CallContext,
   { once, now, decisions }: Confirmations,
@@ -168,28 +168,28 @@ export async function decisionIn(
   const { inputResponses, requestState } = record.message.params;
   const reply = isMembers(inputResponses) ? inputResponses[question] : undefined;
   const at = now();
-  if (isOver(asked, { once, now })) {
+  if (isOver(pending, { once, now })) {
     record.confirmation = 'expired';
     return null;
   }
   if (isMembers(reply) && reply['action'] !== 'accept') {
-    if (!(await once.use(asked.nonce))) throw refusal(true, SPENT);
-    return { reply, after_ms: at - asked.asked_at };
+    if (!(await once.use(pending.nonce))) throw refusal(true, SPENT);
+    return { reply, after_ms: at - pending.asked_at };
   }
-  const left_ms = asked.ends_at - at;
+  const left_ms = pending.ends_at - at;
   const is_last = left_ms <= WAIT_MS + REST_MS;
-  const approved = await whileWaiting(record, decisions.of(asked.nonce, is_last ? left_ms : WAIT_MS, deadline));
+  const approved = await whileWaiting(record, decisions.of(pending.nonce, is_last ? left_ms : WAIT_MS, deadline));
   if (approved === null && isStopping(deadline.reason)) return new InputRequired(null, String(requestState));
   deadline.throwIfAborted();
   if (approved === null) {
     if (!is_last) return new InputRequired(null, String(requestState));
     throw unanswered(record);
   }
-  if (!(await once.use(asked.nonce))) throw refusal(true, SPENT);
+  if (!(await once.use(pending.nonce))) throw refusal(true, SPENT);
   return { reply: pageAnswer(approved), after_ms: Number.POSITIVE_INFINITY };
 }
 
-/** @param changes null: arguments are asked for. */
+/** @param changes null: the question is about missing arguments. */
 export function sealQuestion(
   { tool, args, given, context }: PendingCall,
   { state, once, now }: Confirmations,
@@ -197,8 +197,8 @@ export function sealQuestion(
   changes: PendingQuestion['changes'],
 ): { readonly sealed: string; readonly nonce: string; readonly ends_at: number } {
   const nonce = crypto.randomUUID();
-  const asked_at = now();
-  const ends_at = asked_at + ANSWER_MS;
+  const at = now();
+  const ends_at = at + ANSWER_MS;
   const { checksum } = context.registry;
   const sealed = state.seal({
     to,
@@ -209,19 +209,19 @@ export function sealQuestion(
     ...(Object.keys(given).length > 0 && { given }),
     nonce,
     host: once.host,
-    asked_at,
+    asked_at: at,
     ends_at,
   });
   return { sealed, nonce, ends_at };
 }
 
-/** The person who was asked let the question expire. */
+/** The error for a question that expired without an answer. */
 export function unanswered(record: CallContext['record']): AppError {
   record.confirmation = 'expired';
   return new AppError('declined', 'Nobody answered within 2 minutes, so nothing was changed. Call again to ask again.');
 }
 
-/** Refuses to go on with what was replaced by a deploy while a person was asked: the tool may be gone, or do something else. */
+/** Throws if a deploy replaced the version while the question was open, because the tool may be removed or changed. */
 export function refuseReplaced({ tool, context }: PendingCall, { holds }: Pick<Confirmations, 'holds'>): void {
   if (holds(context.registry.checksum)) return;
   context.record.confirmation = 'changed';
@@ -231,7 +231,7 @@ export function refuseReplaced({ tool, context }: PendingCall, { holds }: Pick<C
   );
 }
 
-/** Said of an answer that came before anybody can have read the question. */
+/** Added to a refusal when the answer arrived before a person could have read the question. */
 export const tooFast = (after_ms: number): string =>
   after_ms < READING_MS
     ? ' The answer came in less than 2 seconds, so perhaps nobody was asked: some clients decline by themselves.'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** The look of the sign-in pages, in one file: a refusal is shown by the server alone, without a script. */
+/** The styles of the sign-in pages, inline: the server shows a refusal alone, without a script. */
 const STYLE = `
 :root {
   color-scheme: light dark;
@@ -31,7 +31,7 @@ h1 { font-size: 1.5rem; line-height: 1.25; letter-spacing: -0.015em; text-wrap: 
 `;
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
 
-/** What a person reads when their client cannot be answered: a page, for a redirect might lead anywhere. */
+/** The answer to a request of a client that cannot be redirected, because the redirect might lead anywhere. */
 export function refusalPage(reason: string, status: number): Response {
   const html = `<!doctype html>
 <html lang="en">

@@ -1,9 +1,9 @@
 import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import type { Context, Hono } from 'hono';
-import { countMinute } from '#core/cluster/count-in.ts';
+import { countMinute } from '#core/cluster/kv.ts';
 import { readText } from '#core/edge/body.ts';
 import { BASIC_CHALLENGE, loginsOf, NO_STORE, readTokenForm, refuseToken } from '#core/edge/token-form.ts';
-import { networkOf } from '#core/edge/network.ts';
+import { networkOf } from '#core/edge/client-address.ts';
 import { AppError, asFault } from '#core/errors.ts';
 import type { TokenAnswer } from '#core/identity/agent-grants.ts';
 import { authorize } from '#core/identity/oauth/authorize.ts';
@@ -25,14 +25,11 @@ import { refusalPage } from './refusal-page.ts';
 type Edge = Context<ServerEnv>;
 
 const REGISTRATION = { max_bytes: 16 * 1024, within_ms: 10_000 };
-/** Of one network, over all token requests. */
+/** Maximum token requests of one network per minute. */
 const TOKENS_A_MINUTE = 600;
 const METADATA = '/.well-known/oauth-authorization-server';
 
-/**
- * The authorization server (contract section 15). On the domain that is for MCP alone the host answers at the same paths; what
- * people are shown is at the issuer.
- */
+/** The authorization server. On the MCP domain the host answers at the same paths; pages for people are at the issuer. */
 export function addOauth(app: ControlPlane, router: Hono<ServerEnv>, front: Front): void {
   const metadata = async (c: Edge, next: () => Promise<void>) => {
     if (await front.isMcpDomain(c)) return next();
@@ -41,16 +38,16 @@ export function addOauth(app: ControlPlane, router: Hono<ServerEnv>, front: Fron
     return c.json(document, 200, { 'cache-control': 'public, max-age=300' });
   };
   router.get(METADATA, metadata);
-  // Clients that know only the address of the MCP endpoint insert its path; a host that issues tokens itself has its own document.
+  // Clients that know only the address of the MCP endpoint insert its path. With the proxy, the host has the document.
   router.get(`${METADATA}/mcp`, async (c, next) => {
     if (!(await front.settings()).mcp_proxy) return metadata(c, next);
     await next();
     if (c.res.status !== 404) return;
-    const own = await metadata(c, () => Promise.resolve());
-    if (own === undefined) return;
-    // A header of an answer that is replaced would stay.
+    const local_answer = await metadata(c, () => Promise.resolve());
+    if (local_answer === undefined) return;
+    // Otherwise headers of the replaced answer would stay.
     c.res = undefined;
-    c.res = own;
+    c.res = local_answer;
   });
   router.get('/oauth/authorize', (c) => answerAuthorize(app, c));
   router.get(CONSENT_PATH, async (c, next) => {
@@ -63,7 +60,7 @@ export function addOauth(app: ControlPlane, router: Hono<ServerEnv>, front: Fron
   );
   router.all('/oauth/revoke', (c) => answerRevocation(app, c));
   router.get('/oauth/jwks', async (c) => {
-    // What is read before the first sign-in is kept by caches: an empty set would refuse the tokens of the next minutes.
+    // Caches store the answer: an empty key set read before the first sign-in would reject the tokens of the next minutes.
     await prepareKeys(app);
     return c.json({ keys: await publicKeys(app) }, 200, {
       'content-type': 'application/jwk-set+json',
@@ -100,7 +97,7 @@ async function answerToken(app: ControlPlane, c: Edge): Promise<Response> {
   return toResponse(await answerTokenRequest(context, form, logins).catch(toTokenFault));
 }
 
-/** Clients read JSON at a token endpoint, whatever went wrong. */
+/** Clients expect JSON from a token endpoint, whatever the fault is. */
 function toTokenFault(error: unknown): Response {
   const { status, detail } = asFault(error);
   return refuseToken(status, status >= 500 ? 'temporarily_unavailable' : 'invalid_request', detail);

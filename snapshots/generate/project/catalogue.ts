@@ -7,7 +7,7 @@ import {
 } from '@modelcontextprotocol/server';
 import type { UndeclaredRecord } from '#core/query/arguments.ts';
 import { limited } from '#core/query/limits.ts';
-import { withText } from '#core/query/prompt-messages.ts';
+import { withoutBlankMessages } from '#core/query/shape.ts';
 import { shape, shapeResource, toToolResult } from '#core/query/shape.ts';
 import type { Transformed } from '#core/lib/template/transform.ts';
 import { IGNORED_META, ignoredText } from '#core/lib/text/undeclared-arguments.ts';
@@ -22,7 +22,7 @@ import { applyTemplate, renderPrompt } from './templates.ts';
 type Arguments = Readonly<Record<string, unknown>>;
 type Values = Readonly<Record<string, Json | undefined>>;
 
-/** Checks the arguments of a query, and fills what the model does not send: variables, and the time and the id of the call. */
+/** Checks the arguments of a query and fills parameters with other sources: variables, and the time and ID of the call. */
 function valuesOf({ variables }: Project, { parameters, sql, writes }: Query) {
   const resolve = compileValues(parameters, { nodes: sql }, writes);
   return (args: unknown, record?: UndeclaredRecord): Values | Promise<Values> => {
@@ -31,7 +31,7 @@ function valuesOf({ variables }: Project, { parameters, sql, writes }: Query) {
   };
 }
 
-/** Builds the MCP server of one client: nothing is shared between clients but the databases. */
+/** Builds the MCP server for one client. Clients share only the databases. */
 export function createCatalogue(project: Project): (context: McpRequestContext) => Server {
   const tools = new Map(project.tools.map((tool) => [tool.listing.name, { tool, check: valuesOf(project, tool) }]));
   const prompts = new Map(project.prompts.map((prompt) => [prompt.listing.name, prompt]));
@@ -86,25 +86,27 @@ export function createCatalogue(project: Project): (context: McpRequestContext) 
       const prompt = prompts.get(params.name);
       if (prompt === undefined)
         throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'Unknown prompt. Read prompts/list for the names.');
-      const messages = withText(renderPrompt(prompt, checkPromptArguments(prompt, params.arguments ?? {}), project.variables));
+      const messages = withoutBlankMessages(
+        renderPrompt(prompt, checkPromptArguments(prompt, params.arguments ?? {}), project.variables),
+      );
       return { messages: messages.map(({ role, text }) => ({ role, content: { type: 'text', text } })) };
     });
     return server;
   };
 }
 
-/** Names the arguments that a reading tool was answered without, in the text and in `_meta`. */
+/** Lists ignored arguments of a read tool's call, in the text and in `_meta`. */
 function withIgnored(result: ReturnType<typeof toToolResult>, { ignored }: UndeclaredRecord): CallToolResult {
   if (ignored.length === 0) return result;
   const content = [...result.content, { type: 'text' as const, text: ignoredText(ignored) }];
   return { ...result, content, _meta: { [IGNORED_META]: ignored } };
 }
 
-/** It is tried before those with variables. */
+/** Fixed URIs are tried before templates with variables. */
 const isFixed = ({ variables }: UriTemplate): boolean => variables.length === 0;
 
 const NOT_FOUND = 'Resource not found.';
-/** The code of NOT_FOUND up to the revision 2025-11-25; the SDK writes that of the later ones in every revision. */
+/** The code of NOT_FOUND up to revision 2025-11-25. The SDK sends the newer code in all revisions. */
 const NOT_FOUND_BEFORE = -32_002;
 
 function answerAsBefore(server: Server): void {
@@ -121,7 +123,7 @@ function answerAsBefore(server: Server): void {
 
 const listings = (items: readonly { readonly listing: object }[]) => items.map(({ listing }) => listing) as never;
 
-/** @param finish writes the answer. */
+/** @param finish creates the response. */
 async function run<Answer>(
   project: Project,
   query: Query,
@@ -168,7 +170,7 @@ async function readResource(
   }
 }
 
-/** Optional arguments that were not given are empty texts, so that a template may test them. */
+/** Missing optional arguments become empty strings, so that a template can test them. */
 function checkPromptArguments(prompt: Prompt, given: Arguments): Record<string, string> {
   const faults: string[] = [];
   const values: Record<string, string> = Object.create(null);
@@ -187,10 +189,10 @@ function checkPromptArguments(prompt: Prompt, given: Arguments): Record<string, 
 const UNREACHABLE = 'The database of this tool cannot be reached right now. Try again later, or see the output of the server.';
 const INTERNAL = 'The call failed because of an internal error. See the output of the server.';
 
-/** What only its operator can repair. */
+/** Errors that only the operator can fix. */
 const HIDDEN: ReadonlySet<string> = new Set(['database_unreachable', 'private_network_blocked', 'internal']);
 
-/** What a caller may read of a failure: our own sentences, and what the database says of the statement. */
+/** The error message for a caller: messages of this project, and the database's message about the statement. */
 function sentenceOf(error: unknown): string {
   if (error instanceof AppError && (error.reason === COMMIT_UNKNOWN || !HIDDEN.has(error.code))) return error.detail;
   console.error(error);

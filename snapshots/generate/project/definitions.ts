@@ -6,7 +6,7 @@ import type { ConnectionSettings } from '#core/engines/shared/connection-setting
 
 export type LimitPlace = 'limit' | 'offset';
 
-/** How the database reads a value: the type that it is told, and whether it takes it apart from other uses of the name. */
+/** How the database reads a value: its declared type, and whether this use is bound separately from other uses of the name. */
 export interface Read {
   readonly as?: string;
   readonly apart?: number;
@@ -14,23 +14,23 @@ export interface Read {
 
 export type Dialect = 'postgresql' | 'duckdb' | 'mysql' | 'sqlite' | 'clickhouse';
 
-/** A piece of SQL: text, a bound value, a list for IN, or a block that is kept only when every name in it was given. */
+/** A part of the SQL: text, a bound value, a list for IN, or a block that is dropped unless all its names have a value. */
 export type SqlNode =
   | string
   | ({ readonly name: string; readonly in?: 'in' | 'not_in'; readonly place?: LimitPlace } & Read)
   | { readonly block: readonly SqlNode[]; readonly names: readonly string[] };
 
-/** What one call runs and within which limits. */
+/** A statement with its parameters and limits. */
 export interface Query {
   /** A key of `connections` in connections.ts. */
   readonly connection: string;
-  /** True: the statement is committed. False: the database is told to refuse writes, and everything is rolled back. */
+  /** True: the statement is committed. False: the database refuses writes, and the transaction is rolled back. */
   readonly writes: boolean;
   readonly dialect: Dialect;
   readonly sql: readonly SqlNode[];
-  /** Type of each bound name. */
+  /** Type of each bound parameter. */
   readonly types: Readonly<Record<string, BoundType>>;
-  /** Names that always have a value, where the database has another type for those. */
+  /** Names that always have a value, for databases that give those another type. */
   readonly given?: readonly string[];
   readonly parameters: readonly Parameter[];
   readonly timeout_ms: number;
@@ -43,7 +43,7 @@ export interface Tool extends Query {
   readonly return_type: ReturnType;
   /** Absent: JSON. */
   readonly text_format?: TextFormat;
-  /** As `tools/list` sends it. */
+  /** The entry in `tools/list`. */
   readonly listing: Listing;
 }
 
@@ -69,32 +69,32 @@ export interface Limits {
   readonly signal: AbortSignal;
 }
 
-/** One connected database. Every statement it is given is one statement with bound values. */
+/** One connected database. Each call of `query` runs a single statement with bound values. */
 export interface Database {
-  /** How the n-th value is written, where its type belongs to that. */
+  /** Placeholder of the n-th value, for databases in which it depends on the type. */
   readonly placeholder?: (number: number, element: number, type: BoundType, place?: LimitPlace, given?: boolean) => string;
-  /** How a list that is one value is compared; null: it is empty. */
+  /** Comparison with a list that is bound as one value; null: the list is empty. */
   readonly list?: (value: string | null, negated: boolean) => string;
   query(statement: BoundStatement, limits: Limits): Promise<QueryResult>;
   close(): Promise<void>;
 }
 
-/** How a server is reached, with the settings of its sessions. */
+/** How to reach a server, without the values and role of its sessions. */
 export type NetworkSettings = Omit<ConnectionSettings, 'session_values' | 'session_role'>;
 
 export interface Project {
   readonly name: string;
   readonly version: string;
-  /** What clients tell their models of this server; null: nothing. */
+  /** Instructions that clients pass to their models; null: none. */
   readonly instructions: string | null;
   readonly host: string;
   readonly port: number;
-  /** A token in MCP_TOKEN is demanded: the server that this was generated from asked for one too. */
+  /** Whether a token in MCP_TOKEN is required, as on the server that this project was generated from. */
   readonly needs_token: boolean;
-  /** Whether tools that read refuse arguments that they do not declare, as those that write do. */
+  /** Whether read tools refuse undeclared arguments, as write tools always do. */
   readonly refuses_undeclared: boolean;
   readonly allowed_origins: readonly string[];
-  /** Global variables of the templates. */
+  /** Global variables for templates. */
   readonly variables: Readonly<Record<string, Json>>;
   readonly connections: Readonly<Record<string, Database>>;
   readonly tools: readonly Tool[];

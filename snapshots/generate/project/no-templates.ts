@@ -1,6 +1,6 @@
 import type { Transformed } from '#core/lib/template/transform.ts';
 import type { Prompt } from './definitions.ts';
 
-/** No tool and no resource of this project has a template, and it has no prompt. */
+/** For projects without templates and prompts. */
 export const applyTemplate = (_template: string | null, _input: object): Transformed | null => null;
 export const renderPrompt = (_prompt: Prompt, _args: object, _vars: object): { role: 'user' | 'assistant'; text: string }[] => [];

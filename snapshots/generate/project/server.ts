@@ -12,7 +12,7 @@ import type { Project } from './definitions.ts';
 import { demandSecrets, secret, setting } from './settings.ts';
 
 const PATH = '/mcp';
-/** How long calls may run on when the program is to end. */
+/** Maximum time for running calls during shutdown, in milliseconds. */
 const GRACE_MS = 8_000;
 const LOOPBACK = ['127.0.0.1', '::1', 'localhost'];
 
@@ -45,13 +45,13 @@ export function serve(project: Project): void {
   };
   let ending = false;
   const answer = async (request: Request): Promise<Response> => {
-    // On a connection that is still open.
+    // Open connections can still send requests during shutdown.
     if (ending) return new Response('The server is shutting down.', { status: 503, headers: { 'Retry-After': '5' } });
     const { pathname } = new URL(request.url);
     if (pathname === '/health') return Response.json({ status: 'ok' });
     if (pathname !== PATH) return new Response('Not found', { status: 404 });
     const named = request.headers.get('host') ?? '';
-    // Names from elsewhere are a web page that was pointed at this machine (DNS rebinding).
+    // Another host name means that a web page was pointed at this machine (DNS rebinding).
     if (!isHostAllowed(named, hosts)) return new Response('Add this host to ALLOWED_HOSTS.', { status: 403 });
     const origin = request.headers.get('origin');
     if (origin === null) return answerMcp(request);
@@ -63,7 +63,7 @@ export function serve(project: Project): void {
     setCors(headers, origin);
     return new Response(response.body, { status: response.status, headers });
   };
-  /** Requests that come to an end by themselves. */
+  /** Requests that end without the client closing them. */
   const open = new Set<Promise<void>>();
   const server = createServer((incoming, outgoing) => {
     const relayed = relay(incoming, outgoing, answer);
@@ -88,14 +88,14 @@ export function serve(project: Project): void {
   });
 }
 
-/** Standard output, with each message in one line for every reader of lines. */
+/** Standard output with each message on exactly one line, even for readers that split at other line separators. */
 function wholeLines(): Transform {
   const lines = new Transform({ transform: (chunk, _, done) => done(null, oneLine(String(chunk))) });
   lines.pipe(process.stdout);
   return lines;
 }
 
-/** From Node's request to a web request, and back. */
+/** Passes a Node request to a web request handler and sends its response. */
 async function relay(
   incoming: IncomingMessage,
   outgoing: ServerResponse,

@@ -5,13 +5,13 @@ export function sql(texts: TemplateStringsArray, ...nodes: readonly SqlNode[]): 
   return texts.flatMap((text, i) => [text, ...nodes.slice(i, i + 1)]).filter((node) => node !== '');
 }
 
-/** A value that is bound, never pasted into the text. */
+/** A bound value, never inserted into the text. */
 export const value = (name: string, read?: Read): SqlNode => ({ name, ...read });
 
-/** The value of a LIMIT: without one, there is no limit. */
+/** The value of a LIMIT; without a value there is no limit. */
 export const limitOf = (name: string, read?: Read): SqlNode => ({ name, place: 'limit', ...read });
 
-/** The value of an OFFSET: without one, no row is skipped. */
+/** The value of an OFFSET; without a value no row is skipped. */
 export const offsetOf = (name: string, read?: Read): SqlNode => ({ name, place: 'offset', ...read });
 
 /** `IN (…)` over the elements of an array. */
@@ -20,7 +20,7 @@ export const anyOf = (name: string, read?: Read): SqlNode => ({ name, in: 'in', 
 /** `NOT IN (…)` over the elements of an array. */
 export const noneOf = (name: string, read?: Read): SqlNode => ({ name, in: 'not_in', ...read });
 
-/** A part that is left out unless all these names were given. */
+/** A block that is dropped unless all these names have a value. */
 export const whenGiven =
   (...names: readonly string[]) =>
   (texts: TemplateStringsArray, ...nodes: readonly SqlNode[]): SqlNode => ({ block: sql(texts, ...nodes), names });
@@ -37,20 +37,20 @@ interface Statement {
 
 const isPostgres = (dialect: Dialect): dialect is 'postgresql' | 'duckdb' => dialect === 'postgresql' || dialect === 'duckdb';
 
-/** `IN` over no element: no row for IN, every row for NOT IN. */
+/** `IN` over an empty list: matches no row, and `NOT IN` matches every row. */
 const NO_ROW = {
   mysql: '(SELECT NULL FROM DUAL WHERE FALSE)',
   sqlite: '(SELECT NULL WHERE FALSE)',
 };
 
-/** What a LIMIT and an OFFSET without a value are bound to, where the database does not read NULL as no limit. */
+/** Values for a missing LIMIT or OFFSET, for databases that do not read NULL as no limit. */
 const UNLIMITED: Partial<Readonly<Record<Dialect, Readonly<Record<LimitPlace, Json>>>>> = {
   mysql: { limit: '18446744073709551615', offset: 0 },
   sqlite: { limit: -1, offset: 0 },
   clickhouse: { limit: '9223372036854775807', offset: 0 },
 };
 
-/** The text of a statement depends on which values are given and on how many elements a list has, never on a value. */
+/** Binds values. The SQL text depends on which values are given and on the lengths of lists, never on a value. */
 export function bind(
   statement: Statement,
   given: Readonly<Record<string, Json | undefined>>,
@@ -80,7 +80,7 @@ export function bind(
         if (node.names.every((name) => valueOf(name) !== undefined)) add(node.block);
         text += ' ';
       } else {
-        // "limit:n" must not become the name limit$1.
+        // "limit:n" must not become the identifier limit$1.
         if (/[\w$\u0080-\uffff]/.test(text.at(-1) ?? '')) text += ' ';
         text += node.in ? list(node) : placeholder(node);
       }

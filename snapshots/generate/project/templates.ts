@@ -3,7 +3,7 @@ import { parseTemplate } from '#core/lib/template/parse.ts';
 import { applyTransform, type TransformInput, type Transformed } from '#core/lib/template/transform.ts';
 import type { Prompt } from './definitions.ts';
 
-/** What a transform template makes of the rows: JSON when its output is JSON, else text. */
+/** Applies a transform template to the rows. The result is JSON if the output parses as JSON, and else text. */
 export function applyTemplate(template: string | null, input: TransformInput): Transformed | null {
   return template === null ? null : applyTransform(parseTemplate(template), input);
 }

@@ -84,7 +84,13 @@ describe('the texts that connect a client', () => {
     const { mcpServers } = JSON.parse(textOf('stdio', { url, toolset: 'sales' })) as {
       mcpServers: Record<string, { args: string[] }>;
     };
-    expect(mcpServers['ada-s-shop-sales']?.args).toEqual([...endpoint().stdio.args, '--toolset', 'sales']);
+    expect(mcpServers['ada-s-shop-sales']?.args).toEqual([...(endpoint().stdio?.args ?? []), '--toolset', 'sales']);
+  });
+
+  test('leave stdio out for people who are not told its command', () => {
+    const { stdio: _, ...reached } = endpoint();
+    expect(clientTexts(reached).map(({ id }) => id)).not.toContain('stdio');
+    expect(clientTexts({ ...reached, transport: 'stdio' })).toEqual([]);
   });
 
   test('offer to open a client only once the token is in the link', () => {

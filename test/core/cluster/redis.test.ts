@@ -26,7 +26,7 @@ describe.skipIf(!reachable.redis)('Redis', () => {
   const open = (space: string, url = redisUrl): Kv & { readonly changes: string[] } => {
     const changes: string[] = [];
     const onChange = (up: boolean, reason: string) => void changes.push(up ? 'up' : `down: ${reason}`);
-    const kv = createRedisKv({ url, space, meanwhile: createMemoryKv(), onChange });
+    const kv = createRedisKv({ url, space, fallback: createMemoryKv(), onChange });
     ends.push(() => kv.close());
     return { ...kv, changes };
   };

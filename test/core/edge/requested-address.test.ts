@@ -13,7 +13,7 @@ const addresses = createAddresses({
   path: '/mcp',
   public_urls: ['https://ui.example.com', 'https://mcp.example.com', 'https://mcp.example.com:8443/sluice'],
   names: () => new Set(['shop.example.org']),
-  own_ports: () => new Set([8080]),
+  installation_ports: () => new Set([8080]),
   otherwise: () => 'https://mcp.example.com',
 });
 

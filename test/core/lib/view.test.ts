@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import type { View } from '#core/contract/definitions/view.ts';
-import { inferDrawing, resolveDrawing } from '#core/lib/view/drawing.ts';
+import { resolveDrawing } from '#core/lib/view/drawing.ts';
 import { columnKind, toTable, toTime } from '#core/lib/view/table.ts';
 
 const tableOf = (rows: readonly object[]) => toTable({ rows }) ?? { columns: [], rows: [] };
@@ -87,7 +87,7 @@ describe('a result without a view of its own', () => {
     ],
   ];
   for (const [name, rows, drawing] of CASES) {
-    test(`is drawn by its rows: ${name}`, () => expect(inferDrawing(tableOf(rows))).toMatchObject(drawing));
+    test(`is drawn by its rows: ${name}`, () => expect(resolveDrawing(null, tableOf(rows))).toMatchObject(drawing));
   }
 });
 

@@ -75,14 +75,6 @@ test('a secret may be a file', () => {
   expect(faultsOf({ ...rest, SVC_JWT_SECRET_FILE: `${file}.missing` }).length).toBeGreaterThan(0);
 });
 
-test('a variable that has no effect any more is accepted, with a warning', () => {
-  const given = { SVC_PROMPT_GUARD_MODEL_URL: 'https://models.example/model.onnx', SVC_PROMPT_GUARD_ML_DOWNLOAD: 'false' };
-  expect(parseEnv('server', { ...good, ...given }).warnings).toEqual([
-    expect.stringContaining('SVC_PROMPT_GUARD_ML_DOWNLOAD has no effect'),
-    expect.stringContaining('SVC_PROMPT_GUARD_MODEL_URL has no effect'),
-  ]);
-});
-
 test('an unknown variable is a warning with the nearest known name', () => {
   expect(parseEnv('server', { ...good, SVC_PROT: '3000' }).warnings).toEqual([
     'SVC_PROT is not a known variable. Did you mean SVC_PORT?',

@@ -1,5 +1,29 @@
 import { expect, test } from 'bun:test';
 import { fileURLToPath } from 'node:url';
+import { EnvError } from '#core/process/env.ts';
+import { printStartError } from '#core/process/start-error.ts';
+
+test('a program that cannot start says why as text on a terminal, and as one JSON line elsewhere', () => {
+  const printed = (error: unknown, isTTY: boolean) => {
+    let text = '';
+    printStartError('host', error, { isTTY, write: (more: string) => (text += more) });
+    return text;
+  };
+  const environment = new EnvError(['SVC_PORT must be a number.', 'SVC_BIND is empty.']);
+  expect(printed(environment, true)).toBe(
+    'The environment has 2 errors:\n  - SVC_PORT must be a number.\n  - SVC_BIND is empty.\n',
+  );
+  expect(JSON.parse(printed(environment, false))).toMatchObject({
+    level: 'ERROR',
+    source: 'host',
+    message: 'The host cannot start',
+    errors: environment.faults,
+  });
+  const refused = new Error('Failed query: select 1\nparams: secret', { cause: new Error('connection refused\nby the server') });
+  expect(printed(refused, true)).toBe('The host cannot start: Failed query: select 1: connection refused\nby the server\n');
+  const [line = '', ...rest] = printed(refused, false).split('\n');
+  expect([JSON.parse(line), rest]).toMatchObject([{ reason: 'Failed query: select 1: connection refused\nby the server' }, ['']]);
+});
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 

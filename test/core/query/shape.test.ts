@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { Limit } from '#core/query/limits.ts';
 import { csvOf } from '#core/query/result-text.ts';
-import { withText } from '#core/query/prompt-messages.ts';
+import { withoutBlankMessages } from '#core/query/shape.ts';
 import { outputSchema, shape, shapeResource, toToolResult } from '#core/query/shape.ts';
 import type { Column, QueryResult, Row, ValueKind } from '#core/lib/sql/result.ts';
 
@@ -280,6 +280,6 @@ test('no text block is blank: models refuse the whole conversation for one', () 
     ]);
   }
   const message = (text: string) => ({ role: 'user', text });
-  expect(withText([message('Hi'), message(' '), message('there')])).toEqual([message('Hi'), message('there')]);
-  expect(withText([message(''), message('')])).toEqual([message('The result is empty.')]);
+  expect(withoutBlankMessages([message('Hi'), message(' '), message('there')])).toEqual([message('Hi'), message('there')]);
+  expect(withoutBlankMessages([message(''), message('')])).toEqual([message('The result is empty.')]);
 });

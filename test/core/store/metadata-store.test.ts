@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
-import { writeAlone } from '#core/store/journal.ts';
+import { lockEntityWrites } from '#core/store/journal.ts';
 import { openStore } from '#core/store/open.ts';
+import { TURN_TAKEN } from '#core/store/turns.ts';
 import { AppError } from '#core/errors.ts';
 import { type Fault, openFaultProxy } from '#test/faults/fault-proxy.ts';
 import { createAuthority } from '#test/support/certificates.ts';
@@ -95,17 +96,46 @@ describe.skipIf(!reachable.postgres)('the metadata store in PostgreSQL', () => {
     const gate = Promise.withResolvers<void>();
     const locked = Promise.withResolvers<void>();
     const importing = second.write(async (tx) => {
-      await writeAlone(second, tx);
+      await lockEntityWrites(second, tx);
       locked.resolve();
       await gate.promise;
     });
     await locked.promise;
-    const refused = await store.write((tx) => writeAlone(store, tx)).catch((error: unknown) => appErrorIn(error));
+    const refused = await store.write((tx) => lockEntityWrites(store, tx)).catch((error: unknown) => appErrorIn(error));
     expect([refused?.code, refused?.retry_after]).toEqual(['unavailable', 5]);
     expect(refused?.detail).toContain('is still being written');
     gate.resolve();
     await importing;
-    await store.write((tx) => writeAlone(store, tx));
+    await store.write((tx) => lockEntityWrites(store, tx));
+    await second.close();
+  }, 60_000);
+
+  test('a turn that another server does not end is refused after a time, with its holder', async () => {
+    const { database, store } = await open();
+    const second = await openStore(database.url);
+    const gate = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    const holding = second.exclusive(
+      async () => {
+        begun.resolve();
+        await gate.promise;
+      },
+      { turn: 'deploy', by: 'Zoë' },
+    );
+    await begun.promise;
+    const waiting = { turn: 'deploy', wait_ms: 300 } as const;
+    const refused = await store.exclusive(async () => undefined, waiting).catch((error: unknown) => appErrorIn(error));
+    expect(refused).toMatchObject({ code: 'conflict', retry_after: 5, reason: TURN_TAKEN });
+    expect(refused?.detail).toMatch(/^A deploy that Zoë began at \d{4}-\S+Z on the server \S+ has not finished yet\./);
+    const client = new AbortController();
+    const dropped = store.exclusive(async () => 'never', { turn: 'deploy', signal: client.signal });
+    setTimeout(() => client.abort(), 100);
+    expect(await dropped.catch((error: unknown) => appErrorIn(error)?.code)).toBe('cancelled');
+    // Other turns are free.
+    expect(await store.exclusive(async () => 'switched', { turn: 'switch', wait_ms: 300 })).toBe('switched');
+    gate.resolve();
+    await holding;
+    expect(await store.exclusive(async () => 'next', waiting)).toBe('next');
     await second.close();
   }, 60_000);
 

@@ -24,7 +24,7 @@ const deployServer = (server: Partial<FrozenServer>) =>
       server,
     }),
   );
-const caller = { identity: { ...NO_IDENTITY, sub: 'p1', groups: ['staff'] }, claims: { tenant: 'acme' } };
+const caller = { identity: { ...NO_IDENTITY, sub: 'p1', groups: ['staff'] }, claims: { tenant: 'acme' }, toolsets: null };
 const sign = (keys: readonly string[] = [KEY], more: Partial<PlaygroundCaller> = {}) =>
   signPlaygroundToken(keys, { session_id: 's1', username: 'ada', caller: { ...caller, ...more } }, new Date(now));
 const callWith = async (token: string, headers: Record<string, string> = { 'x-service-token': SERVICE_TOKEN }) =>

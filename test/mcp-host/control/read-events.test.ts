@@ -91,9 +91,8 @@ test('what comes slowly comes in one go, however long it takes: only a connectio
     now: () => 0,
     have: () => '',
     quiet_ms,
-    onEvent: ({ data }) => Promise.resolve(void connections.push('version' in data ? streams : 0)),
   });
-  control.start();
+  control.start({ onEvent: ({ data }) => Promise.resolve(void connections.push('version' in data ? streams : 0)) });
   expect(await control.fetchBeside('candidate', '')).toMatchObject(news);
   await until(() => reasons.length > 0);
   control.close();

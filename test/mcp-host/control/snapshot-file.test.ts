@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { Lacking } from '#mcp-host/control/apply-news.ts';
 import { type SnapshotFile, snapshotFile } from '#mcp-host/control/snapshot-file.ts';
-import { type Snapshot, type SnapshotContent, WHOLE_FORMAT } from '#snapshots/format/format.ts';
+import type { Snapshot, SnapshotContent } from '#snapshots/format/format.ts';
 import { deltaOf, toBlobs, toContent, toTree } from '#snapshots/format/tree.ts';
 import { promptOf, snapshotOf } from '#test/mcp-host/support.ts';
 import { keepOnDisk } from '#test/mcp-host/snapshot-forms.ts';
@@ -209,15 +209,5 @@ describe('a host’s snapshot file', () => {
     await keepDelta(file, 2, 3);
     const { snapshot: read, fault } = await snapshotFile(path).read();
     expect([read?.version, fault]).toEqual([3, null]);
-  });
-
-  test('a copy of the first edition is read', async () => {
-    const { content, ...head } = snapshot(3);
-    const text = JSON.stringify({ ...head, content: { ...content, format: WHOLE_FORMAT } });
-    const digest = new Bun.CryptoHasher('sha256').update(text).digest('hex');
-    await writeFile(path, `sha256:${digest}\n${text}\n`);
-    const { snapshot: read, fault } = await snapshotFile(path).read();
-    expect([read?.version, fault]).toEqual([3, null]);
-    expect(toContent(read?.leaves ?? [], (hash) => read?.texts.get(hash))).toEqual(content);
   });
 });

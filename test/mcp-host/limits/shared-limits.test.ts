@@ -185,7 +185,7 @@ describe.skipIf(!reachable.redis)('a rate shared by hosts over Redis', () => {
     const hosts: RateLimits[] = [];
     for (let n = 0; n < 3; n++) hosts.push(limitsOf(await shared(space), limit));
     // More for each of them than there is for all.
-    const attempts = Array.from({ length: 3 * (limit + 20) }, (_, n) => attempt(hosts[n % 3] ?? limitsOf(NOBODY, 1)));
+    const attempts = Array.from({ length: 3 * (limit + 20) }, (_, n) => attempt(hosts[n % 3] ?? limitsOf(NO_CALLER_CHOSEN, 1)));
     const answers = await Promise.all(attempts);
     expect(answers.filter((answer) => answer === 'passed')).toHaveLength(limit);
     for (const answer of answers) if (answer !== 'passed') expect(answer).toMatch(/Try again in \d+ seconds?\.$/);
@@ -196,7 +196,9 @@ describe.skipIf(!reachable.redis)('a rate shared by hosts over Redis', () => {
     const hosts: RateLimits[] = [];
     for (let n = 0; n < 3; n++) hosts.push(limitsOf(await shared(space), 0));
     const tool = { id: 'own', name: 'own', rate_limit_per_minute: limit };
-    const attempts = Array.from({ length: 3 * (limit + 20) }, (_, n) => attempt(hosts[n % 3] ?? limitsOf(NOBODY, 1), tool));
+    const attempts = Array.from({ length: 3 * (limit + 20) }, (_, n) =>
+      attempt(hosts[n % 3] ?? limitsOf(NO_CALLER_CHOSEN, 1), tool),
+    );
     const answers = await Promise.all(attempts);
     expect(answers.filter((answer) => answer === 'passed')).toHaveLength(limit);
   });
@@ -274,7 +276,7 @@ test.skipIf(!reachable.redis)('two hosts keep one rate for a tool and for a call
   expect(await passed('two', '192.0.2.2')).toBe(9);
 });
 
-const NOBODY: RedisLimits = {
+const NO_CALLER_CHOSEN: RedisLimits = {
   up: () => false,
   permits: () => Promise.reject(new Error('nobody')),
   slots: () => Promise.reject(new Error('nobody')),

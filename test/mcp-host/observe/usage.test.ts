@@ -4,7 +4,7 @@ import { LOGGED_ARGUMENTS, type LoggedArguments, LONGEST_SEALED } from '#core/co
 import { createSealing } from '#core/lib/sealing.ts';
 import { quantile } from '#core/lib/histogram.ts';
 import { createLog, type LogLine } from '#core/process/log.ts';
-import { createLines } from '#mcp-host/observe/lines.ts';
+import { createLines } from '#mcp-host/observe/usage.ts';
 import { type Batch, createUsage, type Usage, type UsageOptions } from '#mcp-host/observe/usage.ts';
 import type { UsageItem } from '#mcp-host/requests/usage-item.ts';
 import { createWaits } from '#mcp-host/connections/waits.ts';

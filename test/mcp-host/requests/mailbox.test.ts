@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { openRedisLimits, type RedisLimits } from '#core/cluster/redis-limits.ts';
-import { createPlaces } from '#mcp-host/requests/mailbox.ts';
+import { createMailboxes } from '#mcp-host/requests/mailbox.ts';
 import { reachable, redisUrl } from '#test/support/databases.ts';
 import { until } from '#test/support/until.ts';
 
@@ -18,7 +18,7 @@ describe.skipIf(!reachable.redis)('places in Redis', () => {
     return text;
   };
   const hosts = (keys = ['k'.repeat(32)]) =>
-    createPlaces({ ...redis, takeMessage: looked }, { look_ms: 5, lasts_ms: 60_000, keys });
+    createMailboxes({ ...redis, takeMessage: looked }, { look_ms: 5, lasts_ms: 60_000, keys });
 
   test('a text that another host leaves at a place is taken there', async () => {
     const taken: string[] = [];

@@ -21,10 +21,10 @@ describe('the address of the host', () => {
     await control.deploy(at(1, { host: '127.0.0.1', port: first }));
     const old = host.mcp;
     expect(old.port).toBe(String(first));
-    const running = modern(old, 'tools/call', { name: 'slow' });
     const { headers } = await rpc(old, { id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25' } });
     const stream = await fetch(old, { headers: { 'mcp-session-id': headers.get('mcp-session-id') ?? '' } });
     const ended = stream.text();
+    const running = modern(old, 'tools/call', { name: 'slow' });
     await until(async () => (await host.health()).connections[0]?.queue.active === 1);
 
     const listening = control.nextAck();

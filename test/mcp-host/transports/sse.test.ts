@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
 import { Client as ModernClient, SSEClientTransport as ModernTransport } from '@modelcontextprotocol/client';
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
@@ -7,7 +6,8 @@ import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import type { FrozenServer, FrozenTool } from '#snapshots/format/format.ts';
 import { readEvents } from '#mcp-host/protocol/events.ts';
-import { connection, keyring, modern, snapshotOf, toolOf } from '../support.ts';
+import { connection, modern, snapshotOf, toolOf } from '../support.ts';
+import { liveToken } from '../toolsets/toolsets-support.ts';
 import { useHost } from '../use-host.ts';
 import { until } from '#test/support/until.ts';
 
@@ -184,25 +184,10 @@ test('a reader that reads nothing of large results is let go', async () => {
 });
 
 test('a stream belongs to the credential that opened it, and ends with it', async () => {
-  const liveToken = async (token: string, revoked = false) => ({
-    id: `id-of-${token}`,
-    name: token,
-    token_prefix: token.slice(0, 12),
-    idle_timeout_minutes: null,
-    last_used_at: null,
-    revoked,
-    created_at: new Date().toISOString(),
-    digest: createHash('sha256').update(token).digest('hex'),
-    secret_hash: {
-      $sealed: keyring.seal(
-        await Bun.password.hash(token, { algorithm: 'bcrypt', cost: 4 }),
-        `mcp_token/id-of-${token}/secret_hash`,
-      ),
-    },
-  });
+  const [one, two] = [await liveToken('one', null), await liveToken('two', null)];
   const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
   await deployServer({ auth_type: 'bearer' });
-  control.send('tokens', { tokens: [await liveToken('one'), await liveToken('two')] });
+  control.send('tokens', { tokens: [one, two] });
   await until(async () => (await host.health()).access_tokens.as_of !== null);
   expect((await open()).status).toBe(401);
   const { address, ended } = await open(bearer('one'));
@@ -211,7 +196,7 @@ test('a stream belongs to the credential that opened it, and ends with it', asyn
     await postTo(address, { id: 1, method: 'ping' }, bearer('two')),
     await postTo(address, { id: 1, method: 'ping' }, bearer('one')),
   ]).toEqual([401, 404, 202]);
-  control.send('tokens', { tokens: [await liveToken('one', true), await liveToken('two')] });
+  control.send('tokens', { tokens: [{ ...one, revoked: true }, two] });
   await until(() => ended());
   expect(await postTo(address, { id: 1, method: 'ping' }, bearer('one'))).toBe(401);
 });

@@ -183,6 +183,8 @@ export function anyProgramRequest(service_token: string): fc.Arbitrary<FuzzedReq
     wait_ms: [[0, 1e-7]],
     rows: [[0, 2 ** 31 - 1]],
     bytes: [[0, 1e12]],
+    database_ms: [[0, 11.5]],
+    tokens: [[0, 90]],
     error: [
       [null, null],
       ['timeout', null],

@@ -69,9 +69,9 @@ export const checkEffects = (
     };
     await app().call('deploy.run', {});
     // What a host does with it: test/mcp-host/call/argument-work.test.ts.
-    expect(await gate('refuse')).toContain('undeclared_arguments is refuse instead of answer');
+    expect(await gate('refuse')).toContain('Tools that read now reject arguments');
     await app().call('deploy.run', {});
-    expect(await gate('answer')).not.toContain('undeclared_arguments is');
+    expect(await gate('answer')).not.toContain('reject arguments');
     await app().call('deploy.run', {});
   },
   async replay_samples() {

@@ -257,7 +257,7 @@ describe('secrets', () => {
     const { settings } = await readSettings(app);
     expect(settings.introspection_client_secret?.$sealed).not.toBe($sealed);
     expect(
-      secretsIn(settings, 'server_config').map(({ place, sealed }) => [newer.stale(sealed), newer.open(sealed, place)]),
+      secretsIn(settings, 'server_config').map(({ path, sealed }) => [newer.stale(sealed), newer.open(sealed, path)]),
     ).toEqual([
       [false, 'canary-app'],
       [false, 'canary-other'],

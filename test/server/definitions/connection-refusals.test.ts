@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
-import { WAITS } from '#core/platform/waits.ts';
+import { WAITS } from '#core/platform/platform.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { createAuthority } from '#test/support/certificates.ts';
 

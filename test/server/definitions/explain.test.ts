@@ -187,7 +187,7 @@ test('MariaDB’s and MySQL’s access types, filters and hashed joins are told 
     { 'block-nl-join': { ...table({ access_type: 'ALL' }), join_type: 'BNLH' } },
     table({ access_type: 'ALL' }),
   );
-  expect(ref).toMatchObject({ scan: 'index', filters: true, kept: 0.5, detail: 'a > 1; b > 1' });
+  expect(ref).toMatchObject({ scan: 'index', filters: true, selectivity: 0.5, detail: 'a > 1; b > 1' });
   expect(index).toMatchObject({ scan: 'full', repeats: 'before' });
   expect([hashed?.repeats, looped?.repeats]).toEqual([undefined, 'before']);
 });

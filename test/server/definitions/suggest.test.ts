@@ -60,7 +60,7 @@ async function suggested(engine: string, sql_query: string): Promise<Record<stri
   const { body } = await t.send('preview.tool', { connection_id: connections[engine], sql_query });
   const list = body.suggested ?? [];
   return Object.fromEntries(
-    list.map(({ name, ...rest }) => [name, rest.description === '' ? { ...rest, description: undefined } : rest]),
+    list.map(({ name, column: _, ...rest }) => [name, rest.description === '' ? { ...rest, description: undefined } : rest]),
   );
 }
 const plain = (type: string) => ({ type, description: undefined });
@@ -122,6 +122,17 @@ test.skipIf(!reachable.postgres)('on PostgreSQL a list may also stand in any(…
     ids: { type: 'array', items: 'uuid', description: undefined },
     n: plain('integer'),
   });
+});
+
+test('parameters name the column that they are compared with, by the table as the statement has it', async () => {
+  const sql_query =
+    'select o.id from orders o join main.orders as p on p.id = o.id where o.Status = :state and p.id > :after limit :few';
+  const { suggested: list = [] } = (await t.send('preview.tool', { connection_id: connections['sqlite'], sql_query })).body;
+  expect(list.map(({ name, column }) => [name, column])).toEqual([
+    ['state', { schema: null, table: 'orders', name: 'status' }],
+    ['after', { schema: 'main', table: 'orders', name: 'id' }],
+    ['few', undefined],
+  ]);
 });
 
 test('what cannot be read suggests nothing, and the preview answers all the same', async () => {

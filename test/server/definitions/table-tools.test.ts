@@ -7,7 +7,7 @@ import type { DbType } from '#core/contract/definitions/connections.ts';
 import type { Table } from '#core/contract/definitions/schema.ts';
 import type { Input } from '#core/contract/index.ts';
 import { offersOf } from '#ui/src/features/builder/sql/table-offers.ts';
-import { draftFromTable, recipesFor, type TableRecipe } from '#ui/src/features/builder/sql/tables.ts';
+import { offersFor } from '#ui/src/features/builder/sql/tables.ts';
 import { dialectOf } from '#ui/src/features/builder/sql/scan.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { reachable, type TestDatabase, testDatabase } from '#test/support/databases.ts';
@@ -136,8 +136,10 @@ async function sourceOf(db_type: DbType, table: Table) {
   return { table, columns: items, dialect: dialectOf(db_type) };
 }
 
-async function draftOf(db_type: DbType, recipe: TableRecipe, table: Table) {
-  return { connection_id: connections[db_type] ?? '', ...draftFromTable(recipe, await sourceOf(db_type, table)) };
+async function draftOf(db_type: DbType, recipe: string, table: Table) {
+  const offer = offersFor(await sourceOf(db_type, table)).find((one) => one.recipe === recipe);
+  if (offer === undefined) throw new Error(`no tool ${recipe}`);
+  return { connection_id: connections[db_type] ?? '', ...offer.draft };
 }
 
 async function firstRow(db_type: DbType, table: Table) {
@@ -201,50 +203,50 @@ describe.each(['postgresql', 'mariadb', 'sqlite', 'duckdb'] as const)('a tool fr
 /** The tables above, and the tools that each gives. */
 const ODD: Readonly<Record<Engine, Readonly<Record<string, string>>>> = {
   postgresql: {
-    guessed: 'read search list count',
+    guessed: 'read search list count by_state by_kind',
     unsortable: 'search list count',
     only_json: 'list count',
-    lists: 'list count',
+    lists: 'list count by_country by_kind',
     bytes: 'read list count',
-    oids: 'read list count',
-    documents: 'list count',
-    cased: 'read search list count',
-    limit: 'read search list count',
-    заказы: 'read search list count',
-    größe_der_Übersicht: 'read search list count',
-    '1st': 'read search list count',
-    commented: 'read search list count',
+    oids: 'read list count by_status by_state',
+    documents: 'list count by_active',
+    cased: 'read search list count by_status by_status_2',
+    limit: 'read search list count by_limit by_offset',
+    заказы: 'read search list count by_column_2 by_column_3',
+    größe_der_Übersicht: 'read search list count by_strasse_type',
+    '1st': 'read search list count by_e_f by_g_h',
+    commented: 'read search list count by_status',
   },
   mariadb: {
-    guessed: 'read list count',
-    unsortable: 'search list count',
+    guessed: 'read list count by_state by_status',
+    unsortable: 'search list count by_state',
     only_json: 'list count',
-    documents: 'read list count',
+    documents: 'read list count by_status by_state',
     digits: 'read list count',
     bytes: 'read list count',
-    limit: 'read search list count',
-    заказы: 'read search list count',
-    größe_der_Übersicht: 'read search list count',
-    '1st': 'read search list count',
-    commented: 'read search list count',
+    limit: 'read search list count by_limit by_offset',
+    заказы: 'read search list count by_column_2',
+    größe_der_Übersicht: 'read search list count by_strasse_type',
+    '1st': 'read search list count by_e_f by_g_h',
+    commented: 'read search list count by_status',
   },
   sqlite: {
-    guessed: 'read list count',
-    untyped: 'read search list count',
-    documents: 'read search list count',
+    guessed: 'read list count by_state by_status',
+    untyped: 'read search list count by_state',
+    documents: 'read search list count month by_status by_kind',
     bytes: 'read list count',
-    limit: 'read search list count',
-    заказы: 'read search list count',
-    größe_der_Übersicht: 'read search list count',
-    '1st': 'read search list count',
+    limit: 'read search list count by_limit by_offset',
+    заказы: 'read search list count by_column_2 by_column_3',
+    größe_der_Übersicht: 'read search list count by_strasse_type',
+    '1st': 'read search list count by_e_f by_g_h',
   },
   duckdb: {
-    guessed: 'read search list count',
+    guessed: 'read search list count by_state by_status',
     unsortable: 'search list count',
     bytes: 'read list count',
-    limit: 'read search list count',
-    größe_der_Übersicht: 'read search list count',
-    '1st': 'read search list count',
+    limit: 'read search list count by_offset by_qualify',
+    größe_der_Übersicht: 'read search list count by_strasse_type',
+    '1st': 'read search list count by_e_f by_g_h',
   },
 };
 
@@ -273,7 +275,7 @@ for (const [db_type, tables] of Object.entries(ODD) as [Engine, Record<string, s
     const connection_id = connections[db_type] ?? '';
     const source = await sourceOf(db_type, await tableOf(db_type, name, db_type === 'postgresql' ? 'odd' : undefined));
     expect(
-      recipesFor(source.columns)
+      offersFor(source)
         .map(({ recipe }) => recipe)
         .join(' '),
     ).toBe(recipes);
@@ -303,7 +305,7 @@ for (const [db_type, tables] of Object.entries(ODD) as [Engine, Record<string, s
 const BYTES = (['postgresql', 'mariadb', 'sqlite', 'duckdb'] as const).filter(isThere);
 test.each(BYTES)('on %s a row is read by the bytes of its key as a list shows them', async (db_type) => {
   const table = await tableOf(db_type, 'bytes', db_type === 'postgresql' ? 'odd' : undefined);
-  const run = async (recipe: TableRecipe, values: object) => {
+  const run = async (recipe: string, values: object) => {
     const { connection_id, sql_query, parameters: definitions } = await draftOf(db_type, recipe, table);
     return t.send('preview.execute', { connection_id, sql_query, definitions, parameters: { ...values } });
   };
@@ -314,7 +316,7 @@ test.each(BYTES)('on %s a row is read by the bytes of its key as a list shows th
 });
 
 test('names and texts keep their letters, and parameters have names of their own', async () => {
-  const draft = async (recipe: TableRecipe, table: string) => draftOf('sqlite', recipe, await tableOf('sqlite', table));
+  const draft = async (recipe: string, table: string) => draftOf('sqlite', recipe, await tableOf('sqlite', table));
   const sized = await draft('list', 'größe_der_Übersicht');
   expect([sized.name, sized.title, sized.tags]).toEqual([
     'list_groesse_der_uebersicht',

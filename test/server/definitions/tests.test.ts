@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { KEPT_RESULTS, MOST_TESTS } from '#core/contract/definitions/tests.ts';
+import { MAX_RESULTS, MOST_TESTS } from '#core/contract/definitions/tests.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { connectHost } from '#test/support/host.ts';
 
@@ -198,8 +198,8 @@ describe('a run is a call', () => {
 
   test('the latest results are kept', async () => {
     const id = await made('/tests', { owner: ownerOf('total'), name: 'often' });
-    for (let run = 0; run < KEPT_RESULTS + 3; run++) await t.send('tests.run', { owner: ownerOf('total') });
-    expect((await t.call('tests.results', { id })).total).toBe(KEPT_RESULTS);
+    for (let run = 0; run < MAX_RESULTS + 3; run++) await t.send('tests.run', { owner: ownerOf('total') });
+    expect((await t.call('tests.results', { id })).total).toBe(MAX_RESULTS);
     await t.call('tests.delete', { id });
     expect(await t.app.store.db.$count(t.app.store.tables.test_results)).toBe(0);
   });

@@ -279,3 +279,22 @@ test('a complaint of the database points at the text that its author wrote, behi
   expect(answer.body.position).toBe(sql_query.indexOf('nothing'));
   expect(answer.body.detail).toContain('line 4, column 7');
 });
+
+test('a statement that the database refuses can be saved disabled, and is checked again when it is enabled', async () => {
+  const sql_query = 'select colour from products where price > :max_price';
+  const parameters = [{ name: 'max_price', type: 'number' }];
+  const { body: stored } = await createTool();
+  const { id } = stored;
+  expect((await t.send('tools.update', { id, sql_query, parameters })).status).toBe(400);
+  const disabled = await t.call('tools.update', { id, sql_query, parameters, enabled: false } as never);
+  expect(disabled).toMatchObject({ enabled: false, sql_query });
+  expect(disabled.warnings).toEqual([expect.stringMatching(/^The database refuses the statement: .*colour/)]);
+  expect((await t.call('deploy.run', {})).status).toBe('running');
+  expect((await t.send('tools.update', { id, enabled: true })).body.detail).toContain('colour');
+  const { errors } = await t.call('definitions.update', { kind: 'tool', items: [{ id, enabled: true }] });
+  expect(errors).toMatchObject([{ id, error: expect.stringContaining('colour') }]);
+  const db = new Database(join(t.directory, 'databases/shop.sqlite'));
+  db.run('alter table products add column colour text');
+  db.close();
+  expect(await t.call('tools.update', { id, enabled: true })).toMatchObject({ enabled: true, warnings: [] });
+});

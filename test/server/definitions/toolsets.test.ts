@@ -287,7 +287,7 @@ test('a deploy freezes the rule, and says what callers lose', async () => {
   await send('PATCH', `${PATH}/${ids['all']}`, { read_only: true, groups: ['desk'] });
   expect(await breaking()).toEqual([
     ['orders', 'This tool is no longer in the toolset sales.'],
-    ['all', 'This toolset is for fewer people.', 'The toolset all no longer holds rename.'],
+    ['all', 'Fewer people have access to this toolset.', 'The toolset all no longer holds rename.'],
   ]);
   await send('DELETE', `${PATH}/${ids['all']}`);
   expect(await breaking()).toEqual([

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
-import { prepare } from '#core/deploy/prepare.ts';
+import { prepareWorkingCopy } from '#core/deploy/prepare.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 
 /** What a change does not touch is not checked again: a definition that broke can be switched off, renamed and tagged. */
@@ -72,11 +72,14 @@ describe.each([
   test.each([
     ['another statement', { sql_query: 'select name as n from products' }],
     ['another template', { transform_template: '{{ rows | length }}' }],
-  ])('are refused with %s while their table is gone', async (_, body) => {
+  ])('are refused with %s while their table is gone, unless they are saved disabled', async (_, body) => {
     const path = await create();
     alter('drop table products');
     expect((await patch(path, body)).status).toBe(400);
-    expect((await patch(path, { ...body, enabled: false })).status).toBe(400);
+    const disabled = await patch(path, { ...body, enabled: false });
+    expect([disabled.status, disabled.body['enabled']]).toEqual([200, false]);
+    expect(disabled.body['warnings']).not.toEqual([]);
+    expect((await patch(path, { enabled: true })).status).toBe(400);
   });
 
   test('come back by a rollback or an import when their statement is the stored one', async () => {
@@ -129,7 +132,7 @@ describe('while the database is away', () => {
       expect([changed.status, columnsOf(changed.body), warned(changed.body)]).toEqual([200, true, true]);
     }
     renameSync(`${file}.gone`, file);
-    const { refreshed } = await prepare(t.app);
+    const { refreshed } = await prepareWorkingCopy(t.app);
     expect(refreshed.get(idOf(path))?.after).toMatchObject({ warnings: [], columns: [{ name: 'id' }, { name: 'name' }] });
   });
 

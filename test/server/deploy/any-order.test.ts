@@ -12,7 +12,7 @@ import type { Registry } from '#mcp-host/registry/registry.ts';
 import { snapshotFile } from '#mcp-host/control/snapshot-file.ts';
 import { createSnapshotTaker, type SnapshotTaker } from '#mcp-host/control/take-snapshot.ts';
 import { freeze } from '#snapshots/freeze/freeze.ts';
-import { branchesIn, readTree } from '#core/store/trees.ts';
+import { readTree } from '#core/store/trees.ts';
 import { toBlobs, toTree } from '#snapshots/format/tree.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { storedConfiguration } from '#test/support/configuration.ts';
@@ -105,7 +105,7 @@ const step = fc.tuple(fc.constantFrom(...STEPS, ...MOVES, ...MOVES), fc.nat(20))
 
 async function play(t: TestApp, steps: readonly (readonly [(typeof STEPS | typeof MOVES)[number], number])[]): Promise<void> {
   await t.signIn();
-  t.app.snapshot_cache.kept = KEPT;
+  t.app.snapshot_cache.max_versions = KEPT;
   mkdirSync(join(t.directory, 'databases'));
   new Database(join(t.directory, 'databases/shop.sqlite')).run('create table products (id integer primary key)');
   const ask = async (method: string, path: string, body?: object) => {
@@ -161,7 +161,7 @@ async function play(t: TestApp, steps: readonly (readonly [(typeof STEPS | typeo
     async restart_server() {
       t.app.working_copy.copy = null;
       t.app.pending = null;
-      Object.assign(t.app.snapshot_cache, createSnapshotCache(), { kept: KEPT });
+      Object.assign(t.app.snapshot_cache, createSnapshotCache(), { max_versions: KEPT });
     },
     restart_host: () => host.start(),
     reconnect: () => host.follow(),
@@ -185,7 +185,7 @@ async function checkStore({ app }: TestApp): Promise<void> {
   for (const { content, checksum } of rows) {
     const { leaves, branches } = await readTree(app.store, app.store.db, content);
     expect(toTree(toBlobs(await contentOf(app, leaves)).map(({ text: _, ...leaf }) => leaf)).checksum).toBe(checksum);
-    for (const { hash } of [...leaves, ...(branchesIn(content) === null ? [] : branches)]) named.add(hash);
+    for (const { hash } of [...leaves, ...branches]) named.add(hash);
   }
   const stored = await app.store.db.select({ hash: blobs.hash }).from(blobs);
   expect(stored.map(({ hash }) => hash).toSorted()).toEqual([...named].toSorted());

@@ -96,7 +96,7 @@ test.each<[string, object, string[]]>([
   ['tool', added({ default: 9 }), []],
   ['tool', with_('least', { type: 'number' }), ['The argument least of this tool has a different type.']],
   ['tool', with_('ids', { items: 'string' }), ['The argument ids of this tool has a different type.']],
-  ['tool', { return_type: 'row' }, ['This tool returns row instead of rows.']],
+  ['tool', { return_type: 'row' }, ['The return type is “One row” instead of “Rows”.']],
   ['tool', { transform_template: '{{ rows | length }}' }, ['The result of this tool has a different structure.']],
   ['tool', select('id, name, price'), []],
   ['tool', select('id'), ['name is no longer in the result of this tool.']],
@@ -136,12 +136,12 @@ test('a value that a default stood in for is required without it', () => {
 test.each<[object, string[]]>([
   [{ auth_type: 'none' }, []],
   [{ log_level: 'DEBUG', server_name: 'Other', token_ttl_seconds: 60 }, []],
-  [{ port: 8081 }, ['Clients must connect to another port: port is 8081 instead of 8080.']],
-  [{ host: '127.0.0.1' }, ['Clients must connect to another address: host is 127.0.0.1 instead of 0.0.0.0.']],
-  [{ transport: 'http' }, ['Clients must connect in another way: transport is http instead of sse.']],
+  [{ port: 8081 }, ['Clients must connect to another port: the port is 8081 instead of 8080.']],
+  [{ host: '127.0.0.1' }, ['Clients must connect to another address: the listen address is 127.0.0.1 instead of 0.0.0.0.']],
+  [{ transport: 'http' }, ['Clients must connect in another way: the transport is Streamable HTTP instead of HTTP and SSE.']],
   [
     { auth_type: 'oauth_credentials', oauth_clients: [{ client_id: 'a', client_secret: 'a-long-client-secret-of-thirty-two' }] },
-    ['Clients must authenticate in another way: auth_type is oauth_credentials instead of bearer.'],
+    ['Clients must authenticate in another way: the authentication is OAuth client credentials instead of Access token.'],
   ],
 ])('server %j', async (body, expected) => {
   const stored = await t.call('config.get', {});
@@ -161,10 +161,10 @@ test('introspection that asks for other tokens is marked, and one that asks for 
   await change(settings);
   await deploy();
   await change({ introspection_audience: 'shop' });
-  expect(await marks()).toEqual(['Clients need tokens for another audience: introspection_audience is shop instead of not set.']);
+  expect(await marks()).toEqual(['Clients need tokens for another audience: the required audience is shop instead of not set.']);
   await change({ introspection_audience: null, introspection_url: other });
   expect(await marks()).toEqual([
-    `Clients need tokens of another authorization server: introspection_url is ${other} instead of ${one}.`,
+    `Clients need tokens of another authorization server: the introspection URL is ${other} instead of ${one}.`,
   ]);
   await change({ ...settings, introspection_audience: 'shop' });
   await deploy();

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { watchCanary } from '#core/deploy/candidates/canary.ts';
 import { endCanary } from '#core/deploy/candidates/stored-canaries.ts';
-import { runningCanary } from '#core/versions/running-canary.ts';
+import { runningCanary } from '#core/versions/deployment.ts';
 import { AppError } from '#core/errors.ts';
 import { systemRequest } from '#core/context/context.ts';
 import { modern, rpc } from '#test/mcp-host/support.ts';

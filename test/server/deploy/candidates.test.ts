@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'bun:test';
-import { keepExpiringCandidates } from '#core/deploy/candidates/candidates.ts';
+import { startCandidateCleanup } from '#core/deploy/candidates/candidates.ts';
 import { modern, rpc } from '#test/mcp-host/support.ts';
 import { peopleOf } from '#test/support/people.ts';
 import { clientAt, rowsOf, type Stage, stage } from './candidate-support.ts';
@@ -115,7 +115,7 @@ describe('a candidate', () => {
     const same = { candidate: made.body['candidate'], checksum: made.body['checksum'], dry_run: true };
     expect((await s.send('POST', 'deploy', same)).body).toMatchObject({ checksum: made.body['checksum'], changed: true });
     await s.edit({ sql_query: 'select id, total from orders where id = 2' });
-    s.t.app.snapshot_cache.kept = 3;
+    s.t.app.snapshot_cache.max_versions = 3;
     for (let n = 0; n < 8; n++) {
       await s.edit({ title: `Ledger ${n}` });
       expect((await s.send('POST', 'deploy', {})).status).toBe(200);
@@ -253,7 +253,7 @@ describe('creating a candidate', () => {
 
   test('gives a bearer a token that only reads, as its own previews do, and that ends with it', async () => {
     s = await stage();
-    const ending = keepExpiringCandidates(s.t.app);
+    const ending = startCandidateCleanup(s.t.app);
     const [{ body: listed }] = [await s.send('GET', 'connections')];
     const [connection] = listed['items'] as { id: string }[];
     const adding = {
@@ -287,7 +287,7 @@ describe('creating a candidate', () => {
 
   test('of a person ends when that person is disabled, or may deploy no longer', async () => {
     s = await stage();
-    const ending = keepExpiringCandidates(s.t.app);
+    const ending = startCandidateCleanup(s.t.app);
     for (const change of [{ enabled: false }, { role: 'viewer' }]) {
       const username = `editor-${Object.keys(change).join()}`;
       const person = await peopleOf(s.t).join(s.t, { username, role: 'editor' });

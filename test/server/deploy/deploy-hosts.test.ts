@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { activeSnapshot } from '#core/versions/deployment.ts';
 import type { Acknowledgement } from '#core/contract/deploy/control.ts';
-import { WAITS } from '#core/platform/waits.ts';
+import { WAITS } from '#core/platform/platform.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { connectHost } from '#test/support/host.ts';
 import { toBatch } from '#test/support/usage.ts';

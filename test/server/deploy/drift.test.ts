@@ -216,10 +216,10 @@ describe('drift', () => {
       await deployWith();
       t.advance(10_000);
       expect(await checkDriftWhenDue(t.app)).toBe(true);
-      return new Map(t.app.verified_statements.asked);
+      return new Map(t.app.verified_statements.schemas);
     };
     expect(await checkDriftWhenDue(t.app)).toBe(true);
-    const first = new Map(t.app.verified_statements.asked);
+    const first = new Map(t.app.verified_statements.schemas);
     expect(first.size).toBe(4);
     const second = await deployed('Numbers of all orders of the shop.');
     expect([second.size, [...second].filter(([hash, asked]) => first.get(hash) === asked).length]).toEqual([4, 3]);

@@ -27,7 +27,10 @@ const createTool = async (name: string, more: object = {}): Promise<string> => {
 };
 const deployWith = async (body: object = {}) => {
   const answer = await t.send('deploy.run', body);
-  return { status: answer.status, body: answer.body as { warnings?: string[]; errors?: unknown[]; snapshot_version?: number } };
+  return {
+    status: answer.status,
+    body: answer.body as { warnings?: string[]; errors?: unknown[]; snapshot_version?: number; findings?: unknown[] },
+  };
 };
 const mode = (lint: string) => t.send('config.update', { deploy_gates: { lint } });
 const ALIKE = (name: string, other: string) =>
@@ -49,17 +52,23 @@ test('findings of what a deploy adds or changes warn or block, those of what is 
   const blocked = await deployWith();
   expect(blocked.status).toBe(422);
   expect(blocked.body.errors).toEqual([
-    { field: 'tool.list_totals', message: ALIKE('list_totals', 'find_orders'), gate: 'lint' },
+    { field: 'tool.list_totals', message: ALIKE('list_totals', 'find_orders'), gate: 'lint', rule: 'description-similar' },
     {
       field: 'tool.list_totals',
       message: 'Tool list_totals: The statement selects every column. Name those that a model needs.',
       gate: 'lint',
+      rule: 'select-star',
     },
   ]);
   await t.call('config.update', { lint_off: ['description-similar', 'select-star'] });
   expect((await deployWith({ dry_run: true })).status).toBe(200);
   await t.call('config.update', { lint_off: [] });
-  expect((await deployWith({ allow: ['lint'] })).body.snapshot_version).toBe(3);
+  const { snapshot_version, findings } = (await deployWith({ allow: ['lint'] })).body;
+  expect(snapshot_version).toBe(3);
+  expect(findings).toMatchObject([
+    { gate: 'lint', rule: 'description-similar', field: 'tool.list_totals' },
+    { gate: 'lint', rule: 'select-star', field: 'tool.list_totals' },
+  ]);
 });
 
 test('advice alone blocks nothing, and a gate that is off says nothing', async () => {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
+import { clearSnapshotCache } from '#core/versions/stored-snapshots.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 import { connectHost } from '#test/support/host.ts';
 
@@ -50,8 +51,7 @@ describe('settings with which no caller gets in', () => {
     const [row] = await t.app.store.db.select().from(blobs).where(eq(blobs.kind, 'server'));
     const text = (row?.text ?? '').replace('"auth_type":"none"', '"auth_type":"oauth_introspection"');
     await t.app.store.write((tx) => tx.update(blobs).set({ text }).where(eq(blobs.kind, 'server')));
-    t.app.snapshot_cache.versions.clear();
-    t.app.snapshot_cache.texts = new Map();
+    clearSnapshotCache(t.app);
     const refused = await t.send('snapshots.activate', { version: 1 });
     expect([refused.status, refused.body.detail]).toEqual([422, expect.stringContaining('introspection_url')]);
   });

@@ -51,6 +51,47 @@ test('snapshots are listed with who made them and which one is active', async ()
   });
 });
 
+test('each version says what it changed, and a restored one by whom and in place of which version', async () => {
+  const stories = async () =>
+    (await t.call('snapshots.list', {})).items.map(({ version, summary, same_as, restored }) => [
+      version,
+      summary,
+      same_as,
+      restored?.from_version ?? null,
+    ]);
+  expect(await stories()).toEqual([
+    [2, 'Tool one changed', null, null],
+    [1, 'Connection shop added, tool one added', null, null],
+  ]);
+  expect((await t.call('snapshots.get', { version: 2 })).summary).toBe('Tool one changed');
+  t.advance(60_000);
+  await t.call('snapshots.activate', { version: 1 });
+  expect((await t.call('snapshots.list', {})).items[1]).toMatchObject({
+    active: true,
+    restored: { from_version: 2, at: expect.any(String), by: 'ada' },
+  });
+  // The working copy still differs from what was restored: version 3 has the content of version 2.
+  await t.call('deploy.run', {});
+  await t.call('config.update', { server_name: 'Shop' });
+  await t.request('DELETE', tool_path);
+  await t.call('deploy.run', {});
+  expect(await stories()).toEqual([
+    [4, 'Settings changed, connection shop deleted, tool one deleted', null, null],
+    [3, 'Tool one changed', 2, null],
+    [2, 'Tool one changed', null, null],
+    [1, 'Connection shop added, tool one added', null, 2],
+  ]);
+});
+
+test('a version that only an import changed says so in one line', async () => {
+  const exported = await t.call('transfer.export', {});
+  const [tool] = exported.tools;
+  const tools = ['first', 'second'].map((name) => ({ ...tool, name }));
+  await t.call('transfer.import', { ...exported, tools });
+  await t.call('deploy.run', {});
+  expect((await t.call('snapshots.list', {})).items[0]?.summary).toBe('Import: tools first and second added');
+});
+
 test('one is shown with its content and without any secret', async () => {
   const snapshot = await t.call('snapshots.get', { version: 1 });
   expect(snapshot).toMatchObject({ version: 1, content: { tools: [{ name: 'one' }] } });
@@ -139,3 +180,11 @@ test('a hundred are kept, the active one among them', async () => {
   expect(page.total).toBe(100);
   expect(page.items).toMatchObject([{ version: 103, active: true }, ...Array.from({ length: 99 }, () => ({ active: false }))]);
 }, 60_000);
+
+test('of many records of a kind a version says how many', async () => {
+  const exported = await t.call('transfer.export', {});
+  const [tool] = exported.tools;
+  await t.call('transfer.import', { ...exported, tools: ['a1', 'a2', 'a3'].map((name) => ({ ...tool, name })) });
+  await t.call('deploy.run', {});
+  expect((await t.call('snapshots.list', {})).items[0]?.summary).toBe('Import: 3 tools added');
+});

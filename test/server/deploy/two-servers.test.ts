@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { freeze } from '#snapshots/freeze/freeze.ts';
-import { exclusively } from '#core/deploy/turns.ts';
+import { exclusively } from '#core/deploy/deploy-locks.ts';
 import { readWorkingCopy } from '#core/versions/working-copy.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';

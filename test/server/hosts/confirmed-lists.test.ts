@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from 'bun:test';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createHostRegistry, type SharedHost } from '#core/hosts/host-registry.ts';
+import { createHosts, type SharedHost } from '#core/hosts/host-registry.ts';
 import { createConfirmedLists } from '#core/hosts/confirmed-lists.ts';
 import { modern, testHost } from '#test/mcp-host/support.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';
@@ -114,58 +114,57 @@ describe('who waits until hosts have taken a list', () => {
   test('waits for each, until it has taken this state or a later one, or has gone', async () => {
     const hosts = new Set(['a', 'b', 'c']);
     const lists = createConfirmedLists(() => hosts);
-    for (const host of hosts) lists.take(host, 'tokens:1');
+    for (const host of hosts) lists.confirm(host, 'tokens:1');
     let told = 0;
-    const waiting = lists.wait('tokens:2', 60_000, async () => {
+    const waiting = lists.sendAndWait('tokens:2', 60_000, async () => {
       told++;
     });
-    lists.take('a', 'tokens:2');
-    lists.take('b', 'tokens:1');
-    lists.take('b', 'identity:9');
+    lists.confirm('a', 'tokens:2');
+    lists.confirm('b', 'tokens:1');
+    lists.confirm('b', 'identity:9');
     expect([await settled(waiting), told]).toEqual([false, 1]);
-    lists.take('b', 'tokens:3');
+    lists.confirm('b', 'tokens:3');
     expect(await settled(waiting)).toBe(false);
     hosts.delete('c');
-    lists.forgetGone();
+    lists.forgetDisconnected();
     expect(await settled(waiting)).toBe(true);
   });
 
   test('waits for none that never said what it takes, nor for one that said nothing last time', async () => {
     const lists = createConfirmedLists(() => ['old', 'silent']);
     const tell = () => Promise.resolve();
-    lists.take('silent', 'tokens:1');
-    await lists.wait('tokens:2', 20, tell);
-    await lists.wait('tokens:3', 60_000, tell);
-    lists.take('silent', 'tokens:3');
-    const waiting = lists.wait('tokens:4', 60_000, tell);
+    lists.confirm('silent', 'tokens:1');
+    await lists.sendAndWait('tokens:2', 20, tell);
+    await lists.sendAndWait('tokens:3', 60_000, tell);
+    lists.confirm('silent', 'tokens:3');
+    const waiting = lists.sendAndWait('tokens:4', 60_000, tell);
     expect(await settled(waiting)).toBe(false);
-    lists.take('silent', 'tokens:4');
+    lists.confirm('silent', 'tokens:4');
     await waiting;
   });
 
-  test('compares states as numbers, and those of an older release by the time in their name', async () => {
+  test('compares states as numbers', async () => {
     const lists = createConfirmedLists(() => ['a']);
     const tell = () => Promise.resolve();
-    lists.take('a', `tokens:${Bun.randomUUIDv7('hex', 9)}`);
-    const tenth = lists.wait('tokens:10', 60_000, tell);
-    lists.take('a', 'tokens:9');
-    lists.take('a', 'tokens:unknown');
+    const tenth = lists.sendAndWait('tokens:10', 60_000, tell);
+    lists.confirm('a', 'tokens:9');
+    lists.confirm('a', 'tokens:unknown');
     expect(await settled(tenth)).toBe(false);
-    lists.take('a', 'tokens:10');
+    lists.confirm('a', 'tokens:10');
     await tenth;
-    await lists.wait('tokens:9', 60_000, tell);
+    await lists.sendAndWait('tokens:9', 60_000, tell);
   });
 
   test('forgets what a host has taken that has gone, from whichever server', async () => {
-    const hosts = createHostRegistry(() => new Date());
+    const { hosts } = createHosts(() => new Date());
     const tell = () => Promise.resolve();
     const there = { connected_at: '2026-03-01T12:00:00.000Z', url: null, snapshot_version: null, error: null };
     const silent = { acks: 0, checksum: null, load_ms: null, probe: null, probe_error: null };
     const other: SharedHost = { id: 'other', connection: 'c', ...there, ...silent };
     const leave = hosts.connect('mine', () => undefined);
     hosts.learn([other]);
-    for (const id of ['mine', 'other']) hosts.taken(id, 'tokens:1');
-    const waiting = hosts.told('tokens:2', 60_000, tell);
+    for (const id of ['mine', 'other']) hosts.confirmed(id, 'tokens:1');
+    const waiting = hosts.sendAndConfirm('tokens:2', 60_000, tell);
     leave();
     expect(await settled(waiting)).toBe(false);
     hosts.learn([]);
@@ -173,11 +172,11 @@ describe('who waits until hosts have taken a list', () => {
     // They come again under the same name, and have not said anything yet.
     const end = hosts.connect('mine', () => undefined);
     hosts.learn([other]);
-    expect(await settled(hosts.told('tokens:3', 60_000, tell))).toBe(true);
+    expect(await settled(hosts.sendAndConfirm('tokens:3', 60_000, tell))).toBe(true);
     // A connection that replaced another one keeps what the host has taken.
-    hosts.taken('mine', 'tokens:3');
+    hosts.confirmed('mine', 'tokens:3');
     hosts.connect('mine', () => undefined);
     end();
-    expect(await settled(hosts.told('tokens:4', 100, tell))).toBe(false);
+    expect(await settled(hosts.sendAndConfirm('tokens:4', 100, tell))).toBe(false);
   });
 });

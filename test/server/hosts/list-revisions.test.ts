@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { eq } from 'drizzle-orm';
-import { raiseRevision, readRevision } from '#core/hosts/list-revisions.ts';
+import { raiseRevision, readRevision } from '#core/hosts/confirmed-lists.ts';
 import { tokensEvent } from '#core/identity/mcp-tokens.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { namedStores } from '#test/support/metadata.ts';
@@ -27,21 +26,6 @@ describe.each([...namedStores])('the revision of a list that hosts are sent (%s)
     await Promise.all([raise(), raise(), raise()]);
     expect((await read()) - before).toBe(5);
     expect(await tokensEvent(t.app)).toMatchObject({ data: { list: `tokens:${before + 5}` } });
-  });
-
-  test('goes on from what a server of an older release wrote, also when that is ahead', async () => {
-    const { meta } = t.app.store.tables;
-    const write = (value: string) =>
-      t.app.store.write((tx) => tx.update(meta).set({ value }).where(eq(meta.key, 'mcp_tokens_revision')));
-    await raise();
-    const at = Date.now() + DAY_MS;
-    await write(Bun.randomUUIDv7('hex', at));
-    expect(await read()).toBe(at);
-    await raise();
-    expect(await read()).toBe(at + 1);
-    await write(Bun.randomUUIDv7('hex', at + 5));
-    await raise();
-    expect(await read()).toBe(at + 6);
   });
 
   test('is one for each list', async () => {

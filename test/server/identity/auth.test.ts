@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
-import { writeAlone } from '#core/store/journal.ts';
+import { lockEntityWrites } from '#core/store/journal.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 
 let t: TestApp;
@@ -169,7 +169,7 @@ async function meanwhile(set: Record<string, unknown>, ask: () => ReturnType<Tes
   const { people } = t.app.store.tables;
   const asked = Promise.withResolvers<void>();
   const changed = t.app.store.write(async (tx) => {
-    await writeAlone(t.app.store, tx);
+    await lockEntityWrites(t.app.store, tx);
     await asked.promise;
     await tx.update(people).set(set).where(eq(people.username, credentials.username));
   });

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { generateKeyPair, SignJWT, UnsecuredJWT } from 'jose';
-import { WAITS } from '#core/platform/waits.ts';
+import { WAITS } from '#core/platform/platform.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { grownBy } from '#test/support/hostile-server.ts';
 import { huge, openTestProvider, stalled, type TestProvider, type Tricks } from '#test/support/test-provider.ts';

@@ -188,7 +188,7 @@ describe.each(kinds)('on %s', (name, on_postgres) => {
     expect(await secretFaults(after)).toEqual([]);
     const texts = (await sealedBlobs(after)).flatMap((blob) => blobSecrets(blob));
     expect((await sealedBlobs(after)).length).toBe(sealed);
-    expect(texts.map((secret) => openOrNull(after.keyring, secret.sealed, secret.place))).toContain('candidate secret');
+    expect(texts.map((secret) => openOrNull(after.keyring, secret.sealed, secret.path))).toContain('candidate secret');
     await run(after, 'deploy.run', { candidate, canary: { percent: 10, minutes: 5 } }, system);
   });
 

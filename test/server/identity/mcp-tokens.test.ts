@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import type { LiveToken } from '#core/contract/deploy/control.ts';
-import { pruneUsage } from '#core/control-plane/retention.ts';
+import { pruneUsage } from '#core/control-plane/control-plane.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';
 import { listeningServer, type ListeningServer } from '#test/support/server.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { Readable } from 'node:stream';
-import { keepOwner, ownersWhoCanSignIn } from '#core/identity/people-rules.ts';
+import { requireRemainingOwner, ownersWhoCanSignIn } from '#core/identity/people-rules.ts';
 import type { Db } from '#core/store/store.ts';
 import { runCli } from '#server/cli/program.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
@@ -220,7 +220,7 @@ describeOnce(reachable.postgres)('two changes at once leave an owner who can sig
     const { app } = both;
     const [checked, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const changing = app.store.write(async (tx) => {
-      await keepOwner({ app }, tx, () => first(tx));
+      await requireRemainingOwner({ app }, tx, () => first(tx));
       checked.resolve();
       await go.promise;
     });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { ownPath } from '#core/identity/providers/sign-in.ts';
+import { localPath } from '#core/identity/providers/sign-in.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { openTestProvider, type TestProvider } from '#test/support/test-provider.ts';
 import { visitor } from '#test/support/visitor.ts';
@@ -64,7 +64,7 @@ const HOSTILE = [
 ];
 
 test.each(HOSTILE)('%j is no place to return to', async (path) => {
-  expect(ownPath(path)).toBeNull();
+  expect(localPath(path)).toBeNull();
   const answer = await t.request('GET', `/api/v1/auth/oidc/${id}/start?return_to=${encodeURIComponent(path)}`, {
     anonymous: true,
   });
@@ -84,7 +84,7 @@ test.each([
   ['/@evil.example', '/@evil.example'],
   ['/%2F/evil.example', '/%2F/evil.example'],
 ])('%j is one: %j', async (path, expected) => {
-  expect(ownPath(path)).toBe(expected);
+  expect(localPath(path)).toBe(expected);
   expect(await visitor(t).signIn(id, `?return_to=${encodeURIComponent(path)}`)).toBe(expected);
 });
 

@@ -47,6 +47,8 @@ const LESS = {
   'auth.revoke_session': 'caller',
   'auth.identities': 'caller',
   'auth.unlink_identity': 'caller',
+  'home.get': 'caller',
+  'home.administrators': 'caller',
   'grants.list': 'caller',
   'grants.delete': 'caller',
   'two_factor.status': 'caller',
@@ -58,12 +60,14 @@ const LESS = {
   'confirmations.decline': 'caller',
   'confirmations.get': 'caller',
   'connections.test': 'viewer',
+  'logs.failures': 'viewer',
   'logs.list': 'viewer',
   'notices.read': 'viewer',
   'preview.trial': 'editor',
   'proposals.approve': 'editor',
   'proposals.reject': 'editor',
   'proposals.test': 'editor',
+  'proposals.try': 'editor',
   'preview.tool': 'editor',
   'preview.resource': 'editor',
   'preview.prompt': 'editor',
@@ -74,7 +78,7 @@ const LESS = {
 } as const;
 
 test('an operation is open to no lesser role than its access says, but for those that are listed', () => {
-  const of_access = { public: null, admin: 'admin', read: 'viewer', write: 'editor', deploy: 'editor' } as const;
+  const of_access = { public: null, session: 'admin', read: 'viewer', write: 'editor', deploy: 'editor' } as const;
   const less = all.flatMap(([name, definition]) => {
     const [least, usual] = [leastRole(definition), of_access[definition.access]];
     return least !== null && usual !== null && !holds(least, usual) ? [[name, least]] : [];
@@ -132,17 +136,17 @@ test('the one door keeps the rule for every operation, whichever way a call come
       const expected = least === null || holds(role, least) ? null : 'role_required';
       expect([name, role, codeOf(definition, { ...bearer, type: 'admin', role })]).toEqual([name, role, expected]);
       // A person who came through the agent endpoint meets both rules.
-      const through_agent = least === null ? null : definition.access === 'admin' ? 'admin_only' : expected;
+      const through_agent = least === null ? null : definition.access === 'session' ? 'admin_only' : expected;
       expect([name, role, codeOf(definition, { ...bearer, role })]).toEqual([name, role, through_agent]);
     }
     // A session without a role may do the least; credentials that administrators make have scopes alone.
     expect(codeOf(definition, { ...bearer, type: 'admin' })).toBe(
       least === null || holds('caller', least) ? null : 'role_required',
     );
-    expect(codeOf(definition, bearer)).toBe(definition.access === 'admin' ? 'admin_only' : null);
+    expect(codeOf(definition, bearer)).toBe(definition.access === 'session' ? 'admin_only' : null);
     for (const scope of ['read', 'write', 'deploy'] as const) {
       const allowed = definition.access === 'public' || definition.access === scope;
-      const expected = definition.access === 'admin' ? 'admin_only' : allowed ? null : 'insufficient_scope';
+      const expected = definition.access === 'session' ? 'admin_only' : allowed ? null : 'insufficient_scope';
       expect([name, scope, codeOf(definition, { ...bearer, scopes: [scope] })]).toEqual([name, scope, expected]);
     }
     expect(codeOf(definition, SYSTEM)).toBeNull();

@@ -85,7 +85,7 @@ test('attempts that are refused for one account leave the rest of the address it
 
 test.skipIf(!reachable.redis)('an address that has used up its attempts adds no counters, whatever names it tries', async () => {
   const space = crypto.randomUUID();
-  const kv = createRedisKv({ url: redisUrl, space, meanwhile: createMemoryKv(), onChange: () => undefined });
+  const kv = createRedisKv({ url: redisUrl, space, fallback: createMemoryKv(), onChange: () => undefined });
   const redis = new Redis(redisUrl);
   const http = createHttp({ ...t.app, kv });
   const attempt = async (n: number) => {

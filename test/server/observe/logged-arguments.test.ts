@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { LOGGED_ARGUMENTS, type LoggedArguments, LONGEST_SEALED } from '#core/contract/observe/logged-arguments.ts';
 import { createSealing } from '#core/lib/sealing.ts';
-import { pruneUsage } from '#core/control-plane/retention.ts';
+import { pruneUsage } from '#core/control-plane/control-plane.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { namedStores } from '#test/support/metadata.ts';
 import { type Member, peopleOf } from '#test/support/people.ts';

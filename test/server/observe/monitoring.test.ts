@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { addDuration, type Histogram, mergeInto, quantile } from '#core/lib/histogram.ts';
-import { pruneUsage } from '#core/control-plane/retention.ts';
+import { pruneUsage } from '#core/control-plane/control-plane.ts';
 import { isErrorBody, type TestApp, testApp } from '#test/support/app.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
@@ -41,6 +41,7 @@ const gauge = (over: object = {}) => ({
   completed: 10,
   rejected: 1,
   timed_out: 1,
+  longest_wait_ms: 0,
   waits: { count: 2, total_ms: 30, histogram: { '0': 1, '194': 1 } },
   ...over,
 });
@@ -202,7 +203,7 @@ test('the request log is the newest first, filtered, at most 200 a page, and hol
     ['products', true],
   ]);
   expect(Object.keys(items[0] ?? {}).toSorted()).toEqual(
-    'canary client confirmation connection_id duration_ms error id kind name outcome rows snapshot_version success timestamp token_prefix wait_ms'.split(
+    'canary client confirmation connection_id duration_ms error id kind name outcome rows snapshot_version success timestamp token_name token_prefix wait_ms'.split(
       ' ',
     ),
   );

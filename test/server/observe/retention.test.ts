@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { pruneUsage, startRetention } from '#core/control-plane/retention.ts';
+import { pruneUsage, startRetention } from '#core/control-plane/control-plane.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { namedStores } from '#test/support/metadata.ts';
 import { proposingShop } from '../proposals/shop.ts';

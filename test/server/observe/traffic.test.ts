@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import type { Output } from '#core/contract/index.ts';
-import { pruneUsage } from '#core/control-plane/retention.ts';
+import { pruneUsage } from '#core/control-plane/control-plane.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
 import { namedStores } from '#test/support/metadata.ts';

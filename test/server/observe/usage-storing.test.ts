@@ -139,6 +139,7 @@ describe.each([...namedStores])('usage stored in %s', (metadata) => {
     const shown = (await logs()).map(({ id, ...one }) => (expect(id).toMatch(/^\d+$/), one));
     const said = calls.map(({ entity_id: _, bytes: __, canary, ...one }) => ({
       confirmation: null,
+      token_name: null,
       ...one,
       canary: canary?.side === 'canary' ? canary.id : null,
       success: one.error === null,

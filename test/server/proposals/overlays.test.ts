@@ -37,16 +37,16 @@ test('an operation that could not be stored is in the proposal once it is sent a
 
 test('what an operation itself refuses leaves the proposal open for the next one', async () => {
   await propose(app, 'fourth');
-  const before = [...app.overlays.kept.values()];
+  const before = [...app.overlays.open.values()];
   expect(await propose(app, 'fourth').catch(String)).toContain('already');
   await propose(app, 'fifth');
-  expect([...app.overlays.kept.values()]).toEqual(before);
+  expect([...app.overlays.open.values()]).toEqual(before);
 });
 
 test('a proposal that is not written to is freed without anybody asking', async () => {
   await propose(app, 'sixth');
   await dropIdle(app);
-  expect(app.overlays.kept.size).toBe(1);
+  expect(app.overlays.open.size).toBe(1);
   await dropIdle(app, -1);
-  expect(app.overlays.kept.size).toBe(0);
+  expect(app.overlays.open.size).toBe(0);
 });

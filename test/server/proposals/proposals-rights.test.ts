@@ -215,7 +215,7 @@ describe('proposals', () => {
     const [after] = (await liveRecords(rotated)).filter(({ name }) => name.startsWith('a proposal'));
     const [secret] = after?.secrets ?? [];
     if (secret === undefined) throw new Error('It is not sealed.');
-    expect([fresh.stale(secret.sealed), JSON.parse(fresh.open(secret.sealed, secret.place))]).toEqual([
+    expect([fresh.stale(secret.sealed), JSON.parse(fresh.open(secret.sealed, secret.path))]).toEqual([
       false,
       { server_name: 'Sealed' },
     ]);

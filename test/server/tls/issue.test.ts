@@ -209,6 +209,15 @@ describe.skipIf(!pebble_is_here)('a certificate by http-01', () => {
     expect(await serial()).toBe(before);
   }, 60_000);
 
+  test('with a clock past two thirds of a new one’s life, the next order waits for hours', async () => {
+    const before = await serial();
+    await at(1_500 * DAY_MS);
+    await until(async () => (await serial()) !== before);
+    const pause_ms = Date.parse(String((await status()).next_renewal_at)) - Date.now() - ahead_ms;
+    expect(pause_ms / 3_600_000).toBeWithin(5.9, 6.1);
+    await at(0);
+  }, 60_000);
+
   test('the end of its life is seen coming', async () => {
     await patch({ auto_renew: false });
     await at(1_700 * DAY_MS);

@@ -3,7 +3,7 @@ import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOMS } from '#core/transfer/files/layout.ts';
 import type { LocalRecord } from '#core/transfer/files/local.ts';
-import { leftBy, type Plan } from '#core/transfer/files/plan.ts';
+import { configurationAfterPush, type Plan } from '#core/transfer/files/plan.ts';
 import type { Configuration } from '#core/transfer/files/records.ts';
 import { edit, filesOf, type Shop, shop, TOOL } from './folder-support.ts';
 
@@ -157,7 +157,7 @@ test('what others changed while a push was stored is theirs at the next one', ()
     ...server(record('a', '2'), record('b', 'theirs'), record('d', 'theirs')),
     settings: { server_name: 'Theirs' },
   };
-  const left = leftBy(plan, before, after);
+  const left = configurationAfterPush(plan, before, after);
   expect([...left.records.values()].map(({ name, values }) => [name, values['description']])).toEqual([
     ['a', '2'],
     ['b', '1'],
@@ -247,9 +247,12 @@ Lint: 0 warnings, 2 suggestions.
   test('a connection can be renamed with everything that uses it, and is not deleted from under a tool', async () => {
     const dir = await pulled();
     renameSync(join(dir, 'connections/shop.yaml'), join(dir, 'connections/store.yaml'));
-    expect(await t.sluice('push', dir, '--prune')).toMatchObject({
+    const refused = await t.sluice('push', dir, '--prune');
+    expect(refused).toMatchObject({
       code: 1,
-      err: expect.stringContaining('The connection shop cannot be deleted: the tool products still uses it.'),
+      err: expect.stringMatching(
+        /^(?:(?:tools\/products|resources\/product)\.sql:\d+: connection names the connection shop, which has no file and is deleted by --prune\. Name another one or delete this file too\.\n){2}$/,
+      ),
     });
     for (const file of ['tools/products.sql', 'resources/product.sql'])
       edit(dir, file, (text) => text.replace('connection: shop', 'connection: store'));
@@ -261,6 +264,19 @@ Lint: 0 warnings, 2 suggestions.
       edit(dir, file, (text) => text.replace('connection: store', 'connection: shop'));
     renameSync(join(dir, 'connections/store.yaml'), join(dir, 'connections/shop.yaml'));
     expect(await t.sluice('push', dir, '--prune')).toMatchObject({ code: 0, err: '' });
+  });
+
+  test('a folder without connection files leaves the connections of the server alone, also with --prune', async () => {
+    const dir = await pulled();
+    rmSync(join(dir, 'connections'), { recursive: true });
+    const out = `  connection Lager / Süd has no file and stays: no connection has one.\n  connection shop has no file and stays: no connection has one.\nNothing to change.\n`;
+    expect(await t.sluice('plan', dir, '--prune')).toEqual({ code: 0, out, err: '' });
+    edit(dir, 'tools/products.sql', (text) => text.replace('All products', 'Every product'));
+    expect(await t.sluice('push', dir, '--prune')).toMatchObject({ code: 0, err: '' });
+    const page = await t.s.call('connections.list', {});
+    expect((page as { items: { name: string }[] }).items.map(({ name }) => name).toSorted()).toEqual(['Lager / Süd', 'shop']);
+    edit(dir, 'tools/products.sql', (text) => text.replace('Every product', 'All products'));
+    expect(await t.sluice('push', dir)).toMatchObject({ code: 0 });
   });
 
   test('settings that are open to tokens are imported; the others are refused at their line, storing nothing', async () => {
@@ -311,9 +327,7 @@ Lint: 0 warnings, 2 suggestions.
     expect(await t.sluice('plan', dir)).toMatchObject(refused);
     expect(await t.sluice('push', dir)).toMatchObject(refused);
     expect(await toolOf('products')).toMatchObject({ description: 'Changed in the UI' });
-    // Without a memory of the server, as in a fresh checkout, the files are what counts.
-    rmSync(join(dir, '.sluice'), { recursive: true });
-    expect(await t.sluice('push', dir)).toMatchObject({ code: 0 });
+    expect(await t.sluice('push', dir, '--force')).toMatchObject({ code: 0 });
     expect(await toolOf('products')).toMatchObject({ description: TOOL.description, title: 'Mine' });
   });
 

@@ -83,7 +83,8 @@ test('two people change one server from their folders, with mistakes, and CI can
 
   expect(await sluice(ours, 'push shop')).toMatchObject({ code: 1, err: expect.stringContaining('Pull first, or') });
   expect(await sluice(ours, 'pull shop')).toMatchObject({ code: 0 });
-  expect(await sluice(ours, 'plan shop')).toMatchObject({ code: 0 });
+  const undeployed = 'Nothing to change.\nA change is stored on the server and not deployed. push --deploy deploys it too.\n';
+  expect(await sluice(ours, 'plan shop')).toMatchObject({ code: 2, out: undeployed });
   const pulled = readFileSync(join(ours, 'shop/tools/products.sql'), 'utf8');
   expect(pulled).toMatch(/Each product\.[^]*# A comment stays\ntags:/);
 }, 120_000);

@@ -60,8 +60,10 @@ test('lint stops a plan where its gate blocks, and push deploys past it with a r
   await t.sluice('pull', other);
   edit(other, 'tools/products.sql', (text) => text.replace('select id, name, price', 'select *'));
   expect(await t.sluice('plan', other)).toMatchObject({ code: 1, err: 'A deploy would be blocked by lint.\n' });
+  const before = await stored();
   const blocked = await t.sluice('push', other, '--deploy');
-  expect(blocked).toMatchObject({ code: 1, err: expect.stringContaining('Blocked by the gate lint. ') });
+  expect(blocked).toMatchObject({ code: 1, err: 'Nothing was stored: the deploy would be blocked by the gate lint.\n' });
+  expect(await stored()).toBe(before);
   expect(await t.sluice('push', other, '--deploy', '--allow', 'lint', '--note', 'Wide on purpose')).toMatchObject({ code: 0 });
   const page = await t.s.call('history.list', { entity_type: 'snapshot' });
   expect(JSON.stringify(page)).toContain('Wide on purpose');
@@ -69,4 +71,30 @@ test('lint stops a plan where its gate blocks, and push deploys past it with a r
   expect((await t.sluice('push', other, '--allow', 'lint')).code).toBe(64);
   const tests = await t.sluice('push', other, '--deploy', '--allow', 'tests');
   expect(tests).toMatchObject({ code: 1, err: expect.stringContaining('Only a signed-in person') });
+});
+
+test('a push whose deploy a test would block stores nothing, and plan names what is not deployed', async () => {
+  const other = t.folder();
+  await t.s.call('config.update', { deploy_gates: { lint: 'warn' } });
+  await t.sluice('pull', other);
+  expect(await t.sluice('push', other, '--deploy')).toMatchObject({ code: 0 });
+  expect(await t.sluice('plan', other)).toEqual({ code: 0, out: 'Nothing to change.\n', err: '' });
+  const before = await stored();
+  edit(other, 'tools/products.sql', (text) => text.replace('name like :name', 'name <> :name'));
+  for (const options of [[], ['--allow', 'tests']]) {
+    const refused = await t.sluice('push', other, '--deploy', ...options);
+    expect([refused.code, refused.err]).toEqual([
+      1,
+      'Tool products, test "has a pen": No row has {"name":"Pen"}.\nNothing was stored: the deploy would be blocked by the gate tests.\n',
+    ]);
+  }
+  expect(await stored()).toBe(before);
+  expect(await t.sluice('push', other)).toMatchObject({ code: 0 });
+  const undeployed = 'A change is stored on the server and not deployed. push --deploy deploys it too.\n';
+  expect(await t.sluice('plan', other)).toEqual({ code: 2, out: `Nothing to change.\n${undeployed}`, err: '' });
+  const refused = await t.sluice('push', other, '--deploy');
+  expect(refused.err).toStartWith('The changes are stored on the server and not deployed:\nBlocked by the gate tests. ');
+  edit(other, 'tools/products.sql', (text) => text.replace('name <> :name', 'name like :name'));
+  expect(await t.sluice('plan', other)).toMatchObject({ code: 2, out: expect.stringContaining(undeployed) });
+  expect(await t.sluice('push', other, '--deploy')).toMatchObject({ code: 0, err: '' });
 });

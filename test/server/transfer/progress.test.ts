@@ -40,9 +40,9 @@ async function watch(path: string, body: object, headers: Record<string, string>
     state.answered = true;
   });
   while (!state.answered) {
-    const [, found] = await progressOf('mine', headers);
-    if (found !== null) seen.push(found);
-    // Slower than the limit of requests of one person, also where an import takes half a minute.
+    const [status, found] = await progressOf('mine', headers);
+    // Where an import takes long, a person who asks so often is told to wait.
+    if (status === 200 && found !== null) seen.push(found);
     await Bun.sleep(60);
   }
   kv.set = set;

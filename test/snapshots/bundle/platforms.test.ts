@@ -175,6 +175,28 @@ describe.skipIf(!reachable.postgres || !canCreateCluster)('a bundle', () => {
     expect(await call(url, 'moved', headers)).toMatchObject({ row_count: 1 });
   });
 
+  test('listens on 127.0.0.1, or where SVC_BIND says, and names that address (Bun)', async () => {
+    const text = await bundleOf(snapshotFor('bun'), 'bun');
+    const reach = (address: string, { port }: URL) =>
+      fetch(`http://${address}:${port}/health`).then(
+        ({ status }) => status,
+        () => null,
+      );
+    for (const [bound, others, name] of [
+      [{}, null, 'http://127.0.0.1:'],
+      [{ SVC_BIND: '0.0.0.0' }, 200, 'http://0.0.0.0:'],
+    ] as const) {
+      const bundle = await startBundle('bun', text, { bindings: { ...bindings(), ...bound } });
+      try {
+        const url = new URL(bundle.url);
+        expect([await reach('127.0.0.1', url), await reach('127.0.0.2', url)]).toEqual([200, others]);
+        expect(bundle.output()).toContain(name);
+      } finally {
+        await bundle.stop();
+      }
+    }
+  });
+
   test('answers a fault of its own without its stack', async () => {
     const snapshot = snapshotFor('bun');
     const broken = { issuer: issuer.url, jwks_url: null, audience: AUDIENCE, algorithms: null } as never;
@@ -205,7 +227,8 @@ describe.skipIf(!reachable.postgres || !canCreateCluster)('a bundle', () => {
       expect(answer.body.error?.message).toBe(
         'This bundle lacks bindings: set MOVED_PASSWORD, ENCRYPTED_PASSWORD where it runs.',
       );
-      expect(await (await fetch(`${bundle.url}/health`)).json()).toMatchObject({ status: 'stopped' });
+      const health = await fetch(`${bundle.url}/health`);
+      expect([health.status, await health.json()]).toEqual([503, expect.objectContaining({ status: 'stopped' })]);
     } finally {
       await bundle.stop();
     }

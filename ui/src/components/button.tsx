@@ -10,18 +10,18 @@ type ButtonProps = Omit<JSX.ButtonHTMLAttributes<HTMLButtonElement>, 'disabled' 
   kind?: ButtonKind;
   size?: 'small';
   icon?: IconName;
-  /** Only an icon inside: `label` names it for everyone. */
+  /** Icon only: `label` is the accessible name. */
   shape?: 'icon';
   label?: string;
   busy?: boolean;
-  /** What it does: not there for people whose role may not. */
+  /** The operation that it calls; the button is hidden from roles that may not call it. */
   needs?: OperationName;
   blocked?: boolean;
-  /** What it returns a promise of is under way until that settles: the button is busy, and a second press does nothing. */
+  /** The button is busy until a returned promise settles, and ignores presses until then. */
   onPress?: () => unknown;
 };
 
-/** Not there without the role that `needs` takes. Stays focusable while it is busy or blocked (`aria-disabled`), so that the keyboard does not lose its place. */
+/** Hidden without the role for `needs`. Stays focusable while busy or blocked (`aria-disabled`), so the keyboard focus is not lost. */
 export function Button(props: ButtonProps) {
   const [own, rest] = splitProps(props, [
     'kind',
@@ -72,7 +72,7 @@ export function Button(props: ButtonProps) {
   );
 }
 
-/** A button that is only a picture; its label is the name and the hint on hover. */
+/** An icon button; its label is the accessible name and the tooltip. */
 export function IconButton(
   props: Omit<ButtonProps, 'shape' | 'label' | 'icon' | 'children'> & { icon: IconName; label: string },
 ) {

@@ -10,14 +10,14 @@ interface Surface {
   open: boolean;
   title: string;
   onClose: () => void;
-  /** What it shows cannot be shown again: Escape, the cross and a press beside it ask first. */
+  /** The content cannot be shown again: Escape, the close button and a press outside ask first. */
   once?: boolean;
   lead?: JSX.Element;
   foot?: JSX.Element;
   children: JSX.Element;
 }
 
-/** Interrupts: focus stays inside, Escape and a press beside it close it. */
+/** A modal dialog: traps the focus; Escape or a press outside closes it. */
 export function Dialog(props: Surface & { size?: 'small' | 'wide'; alert?: boolean }) {
   return (
     <Modal {...props}>
@@ -33,7 +33,7 @@ export function Dialog(props: Surface & { size?: 'small' | 'wide'; alert?: boole
   );
 }
 
-/** A sheet at the right side, for something of the page that needs room; the whole width on a phone. */
+/** A sheet at the right side with more room than a dialog; full width on a phone. */
 export function Drawer(props: Surface & { size?: 'wide' }) {
   return (
     <Modal {...props}>
@@ -57,19 +57,19 @@ const SHOWN_ONCE = {
   cancel: 'Go back',
 };
 
-/** A button whose request is on its way. */
+/** A button whose request is in progress. */
 const SENDING = '.dialog button[aria-busy=true], form button[type=submit][aria-busy=true]';
 
-/** A new one each time: one that is opened again while it closes would be gone in the end. */
+/** Mounted anew for each opening: reopening during the closing animation would leave it closed. */
 function Modal(props: Pick<Surface, 'open' | 'onClose' | 'once' | 'children'> & { alert?: boolean }) {
   const { dialogs } = useKernel();
   const typed = createTyped();
   let asking = false;
   let place: HTMLElement | undefined;
   const atRisk = () => props.alert !== true && (props.once === true || typed.any());
-  /** Escape and a press beside it are easily made by mistake: what was typed is not lost without a question. */
+  /** Escape and a press outside happen by accident, so input is only discarded after a confirmation. */
   const leave = async () => {
-    // What comes of it, such as a failure or a secret, is shown here.
+    // The dialog shows the result of the request, such as a failure or a secret.
     if (asking || place?.querySelector(SENDING)) return;
     if (atRisk()) {
       asking = true;
@@ -99,41 +99,41 @@ function Modal(props: Pick<Surface, 'open' | 'onClose' | 'once' | 'children'> & 
   );
 }
 
-/** For as long as the dialog is open. */
+/** Active while the dialog is open. */
 function LeaveGuard(props: { blocked: () => string | undefined }) {
   useLeaveGuard(() => props.blocked());
   return null;
 }
 
-/** A code editor has the focus inside its shadow root, and its host cannot take it back. */
+/** The focused element inside a shadow root; the host of a code editor cannot restore the focus. */
 function focusedElement(): Element | null {
   let element = document.activeElement;
   while (element?.shadowRoot?.activeElement) element = element.shadowRoot.activeElement;
   return element;
 }
 
-const SHOWN_TAB = '[role=tab][aria-selected=true]';
+const SHOWN_TAB = ':is([role=tab][aria-selected=true], .tab[aria-current=page])';
 
-/** What had the focus when the first of dialogs that follow each other was opened. */
+/** The element that had the focus before the first of several consecutive dialogs opened. */
 let opener: Element | null = null;
 
-/** Whoever closes it goes on where it was opened. */
+/** Restores the focus on close to the element that had it on open. */
 export function focusThereAndBack() {
   let from: Element | null = null;
   return {
     onOpenAutoFocus: (event: Event) => {
       const now = focusedElement();
-      // One that comes in the place of another finds nothing focused.
+      // A dialog that replaces another one opens while nothing has the focus.
       if (now !== null && now !== document.body) opener = openerOf(now);
       from = opener;
       focusInside(event);
     },
     onCloseAutoFocus: (event: Event) => {
       opener = null;
-      // Something else has been focused since.
+      // Another element has been focused since.
       if (event.defaultPrevented) return;
       event.preventDefault();
-      // What opened it may be gone by now, such as a button of what somebody else has decided, or of a tab that was left.
+      // The opener may be gone, for example a button of a finished decision or of a tab that was left.
       const next =
         from?.isConnected === true ? from : (document.querySelector(`#main ${SHOWN_TAB}`) ?? document.querySelector('#main'));
       if (next instanceof HTMLElement) next.focus({ preventScroll: true });
@@ -141,13 +141,13 @@ export function focusThereAndBack() {
   };
 }
 
-/** A menu is gone by then, and so is a dialog; what opened them is not. */
+/** A menu is closed by then, so its trigger gets the focus back. */
 function openerOf(element: Element): Element | null {
   const menu = element.closest('[role=menu]');
   return menu === null ? element : document.querySelector(`[aria-controls="${menu.id}"]`);
 }
 
-/** What asks for the focus by `data-autofocus` gets it; else the first field, else the surface itself. */
+/** Focuses the element with `data-autofocus`, otherwise the first field, otherwise the surface. */
 function focusInside(event: Event): void {
   const surface = event.currentTarget ?? event.target;
   if (!(surface instanceof HTMLElement)) return;
@@ -156,7 +156,7 @@ function focusInside(event: Event): void {
     surface.querySelector<HTMLElement>('.dialog-body :is(input, textarea, [role=combobox])');
   if (wanted === null) return;
   event.preventDefault();
-  // A dialog underneath lets go of the focus once this one stands.
+  // A dialog underneath releases its focus trap only after this one is mounted.
   queueMicrotask(() => wanted.focus());
 }
 

@@ -4,7 +4,7 @@ import { Icon, type IconName } from './icon.tsx';
 import { LinkButton } from './link.tsx';
 import { Sentence } from '#ui/src/components/show/sentence.tsx';
 
-/** Nothing is here: why, and what to do next. `framed`: a card of its own. */
+/** An empty list: the reason and the next step. `framed`: drawn as a card. */
 export function EmptyState(props: {
   icon?: IconName;
   title: string;
@@ -34,7 +34,7 @@ export function EmptyState(props: {
   );
 }
 
-/** Nothing fits the search and the filters. */
+/** No item matches the search and the filters. */
 export function NoResults(props: { onClear: () => void; children?: JSX.Element }) {
   return (
     <EmptyState icon="search" title="No results" action={<Button onPress={() => props.onClear()}>Clear filters</Button>}>
@@ -43,7 +43,7 @@ export function NoResults(props: { onClear: () => void; children?: JSX.Element }
   );
 }
 
-/** Where the address names a record that is not there. */
+/** The address names a record that does not exist. */
 export function NotFound(props: { icon: IconName; noun: string; list: string }) {
   return (
     <EmptyState

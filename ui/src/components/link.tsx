@@ -10,6 +10,8 @@ interface LinkProps {
   current?: boolean;
   label?: string;
   onFollow?: () => void;
+  /** -1: an element around it has the focus. */
+  tabindex?: number;
   children: JSX.Element;
 }
 
@@ -32,6 +34,7 @@ export function Link(props: LinkProps & { kind?: ButtonKind; size?: 'small' }) {
         data-kind={props.kind}
         data-size={props.size}
         aria-label={props.label}
+        tabindex={props.tabindex}
         aria-current={props.current ? 'page' : undefined}
         onPointerEnter={() => prefetch(props.href)}
         onFocus={() => prefetch(props.href)}

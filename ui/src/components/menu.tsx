@@ -8,6 +8,8 @@ import { Icon, type IconName } from './icon.tsx';
 
 export interface MenuItem {
   readonly label: string;
+  /** What it does, as a sentence. */
+  readonly hint?: string;
   readonly icon?: IconName;
   readonly onSelect?: () => void;
   readonly href?: string;
@@ -83,7 +85,10 @@ export function Menu(props: {
                     onSelect={() => select(item)}
                   >
                     <Show when={item.icon}>{(icon) => <Icon name={icon()} size={14} />}</Show>
-                    <span class="grow">{item.label}</span>
+                    <span class="grow lines">
+                      {item.label}
+                      <Show when={item.hint}>{(hint) => <span class="option-hint">{hint()}</span>}</Show>
+                    </span>
                     <Show when={item.shortcut}>
                       <kbd>{item.shortcut}</kbd>
                     </Show>

@@ -70,11 +70,11 @@ export function Failed(props: { of: { readonly problem: () => Problem | undefine
 }
 
 /** Why something was refused, read out when it appears. */
-export function Fault(props: { text: string | null | undefined; title?: string }) {
+export function Fault(props: { text: string | null | undefined; title?: string; action?: JSX.Element }) {
   return (
     <Show when={props.text}>
       {(text) => (
-        <Notice tone="bad" live title={props.title}>
+        <Notice tone="bad" live title={props.title} action={props.action}>
           <p>{text()}</p>
         </Notice>
       )}

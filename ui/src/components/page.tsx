@@ -1,6 +1,8 @@
 import { createEffect, type JSX, Show } from 'solid-js';
 import { Icon } from './icon.tsx';
 import { Link } from './link.tsx';
+import { viewNameAt } from './shell/app-tables.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { Sentence } from '#ui/src/components/show/sentence.tsx';
 
 /** The frame of every page: what it is, what can be done, then the content. */
@@ -15,9 +17,10 @@ export function Page(props: {
   width?: 'narrow' | 'full';
   children: JSX.Element;
 }) {
-  // Of one thing its name, so that tabs and bookmarks tell them apart.
+  const { router } = useKernel();
+  // The name of the record or view, so that browser tabs and bookmarks differ.
   createEffect(() => {
-    document.title = `${props.tab ?? props.title} · Sluice`;
+    document.title = `${props.tab ?? viewNameAt(router.path(), router.query()) ?? props.title} · Sluice`;
   });
   return (
     <div class="page" data-width={props.width}>

@@ -2,7 +2,7 @@ import { createUniqueId, type JSX, Show } from 'solid-js';
 import { num } from '#ui/src/kernel/numbers.ts';
 import { plural } from '#ui/src/kernel/words.ts';
 
-/** A card with a heading. `flush`: the content reaches the border (tables, lists), or has a frame of its own. */
+/** A card with a heading. `flush`: the content has no padding, since it is a table or a list, or has a frame. */
 export function Panel(props: {
   title: string;
   lead?: JSX.Element;
@@ -37,7 +37,7 @@ export function Panel(props: {
   );
 }
 
-/** Words at the left, fields at the right: a part of a long form. */
+/** Text at the left, fields at the right: a section of a long form. */
 export function Section(props: { title: string; lead?: JSX.Element; children: JSX.Element }) {
   const id = createUniqueId();
   return (

@@ -2,7 +2,7 @@ import { type Accessor, createSignal, onCleanup } from 'solid-js';
 import { exactTime } from '#ui/src/kernel/dates.ts';
 import { ago, until } from '#ui/src/kernel/words.ts';
 
-/** The time, by itself often enough for what is said in minutes. */
+/** The current time, updated every `every_ms`, which is enough for texts in minutes. */
 export function useNow(every_ms = 10_000): Accessor<number> {
   const [now, setNow] = createSignal(Date.now());
   const timer = setInterval(() => setNow(Date.now()), every_ms);
@@ -10,7 +10,7 @@ export function useNow(every_ms = 10_000): Accessor<number> {
   return now;
 }
 
-/** How long ago, kept true while it is shown; the exact time on hover. */
+/** A relative time in the past that updates while visible; the exact time on hover. */
 export function Ago(props: { iso: string }) {
   const now = useNow();
   return (
@@ -20,7 +20,7 @@ export function Ago(props: { iso: string }) {
   );
 }
 
-/** How long until then, kept true while it is shown; `past` once it was. */
+/** A relative time in the future that updates while visible; `past` is shown afterwards. */
 export function In(props: { iso: string; past?: string }) {
   const now = useNow();
   return (

@@ -9,25 +9,25 @@ type Shape = Record<string, unknown>;
 
 interface PageFormOptions<T extends Shape, O> extends FormOptions<T, O> {
   /**
-   * What is stored by now, asked when the optimistic lock refused: a choice between both is offered, and what was chosen is sent
-   * with `submit` again. It has to see to it that `submit` sends the version that was read here. Undefined: it was deleted.
+   * Reads the stored values after a version conflict; the person chooses between both versions, and the result goes through `submit`
+   * again. `submit` has to send the version that was read here. Undefined: the record was deleted.
    */
   readonly latest?: (() => Promise<T | undefined>) | undefined;
-  /** Where the history says who saved or deleted it meanwhile. */
+  /** The record in the history, to name the person who saved or deleted it. */
   readonly recorded?: () => Recorded;
-  /** Said when the page is left with changes. */
+  /** The question when the page is left with unsaved changes. */
   readonly unsaved?: string;
 }
 
 const UNSAVED = 'Your changes on this page are not saved.';
 
-/** A form of a page: nothing typed is lost by leaving, the first fault gets the focus, a conflict is a choice. */
+/** A form of a page: leaving asks about unsaved changes, the first error gets the focus, a conflict offers a choice. */
 export function useForm<T extends Shape, O>(options: PageFormOptions<T, O>): Form<T> {
   const { call, dialogs, session, toasts } = useKernel();
   const form = createForm(options);
   useLeaveGuard(() => (form.dirty() && !form.busy() ? (options.unsaved ?? UNSAVED) : undefined));
 
-  /** What somebody did to the record meanwhile; it may have been this person, in another tab. */
+  /** Describes the concurrent change; it may come from this person in another tab. */
   const said = async (did: 'saved' | 'deleted'): Promise<string> => {
     const last = options.recorded === undefined ? undefined : await lastAuthor(call, options.recorded());
     if (last === session.username()) return `You ${did} this elsewhere in the meantime`;
@@ -35,7 +35,7 @@ export function useForm<T extends Shape, O>(options: PageFormOptions<T, O>): For
   };
   const deleted = async () => `${await said('deleted')}. What you typed is still here.`;
 
-  /** The stored version was read and nothing chosen yet: sending it would overwrite what nobody decided about. */
+  /** The stored version was read and the conflict is not resolved yet: submitting would overwrite it unseen. */
   let undecided = false;
   const merge = async (latest: () => Promise<T | undefined>): Promise<boolean> => {
     undecided = true;
@@ -92,23 +92,23 @@ interface RecordFormOptions<R extends Identified, T extends Shape> extends Omit<
   PageFormOptions<T, NonNullable<R>>,
   'initial' | 'submit' | 'latest' | 'recorded'
 > {
-  /** What the form begins with; undefined: it is new. */
+  /** The stored record; undefined: it is new. */
   readonly record: () => R;
-  /** What the history calls it. */
+  /** Entity type in the history. */
   readonly kind: Recorded['type'];
   readonly toValues: (record: R) => T;
-  /** As it is stored by now; undefined: it was deleted. */
+  /** Reads the stored record again; undefined: it was deleted. */
   readonly read: (record: NonNullable<R>) => Promise<NonNullable<R> | undefined>;
-  /** @param stored as it was read last, with the version that the change is made on. */
+  /** @param stored the record as last read, with the version that the change is based on. */
   readonly save: (values: T, stored: R) => Promise<NonNullable<R>>;
 }
 
 export interface RecordForm<R, T extends Shape> extends Form<T> {
-  /** As it was read last. */
+  /** The record as last read. */
   readonly record: () => R;
 }
 
-/** A form of one record, the same one for as long as the form is there. After a save it goes on with what is stored. */
+/** A form of one record for as long as the component is mounted. After a save it continues with the stored values. */
 export function useRecordForm<R extends Identified, T extends Shape>({
   record,
   kind,

@@ -7,7 +7,7 @@ import { createPages, type Pages } from '#ui/src/kernel/data/pages.ts';
 
 type Page<T> = Promise<{ items: readonly T[]; total: number }>;
 
-/** A long list for as long as the component is there, from its beginning when `watch` changes. */
+/** A paged list for the lifetime of the component; it restarts when `watch` changes. */
 export function usePages<T>(
   load: (skip: number, limit: number, signal: AbortSignal) => Page<T>,
   watch: () => unknown,
@@ -15,19 +15,19 @@ export function usePages<T>(
 ): Pages<T> {
   const { session } = useKernel();
   const pages = useRetry(createPages(load, { size, most }));
-  // What was read while the session ended was given up.
+  // Reads that were in progress when the session ended were aborted.
   createEffect(on(session.state, (state, before) => void (before === 'expired' && state === 'signed_in' && pages.reload())));
   return { ...pages, stale: useWatch(pages, watch, pages.restart) };
 }
 
-/** A long list that people change here: through the cache, so that a change reads again as much as was shown. */
+/** A paged list that people edit here. It goes through the cache, so a change reloads as much as was shown. */
 export function useCachedPages<T>(load: (read: Read, skip: number, limit: number) => Page<T>, size = 100): Pages<T> {
   const [wanted, setWanted] = createSignal(size);
   const list = useQuery((read) => allOf((skip, limit) => load(read, skip, limit), size, wanted()), { watch: wanted });
   const items = () => list.data()?.items;
   return {
     ...list,
-    // Only more of the same is asked for.
+    // Only the length grows; the filter never changes.
     stale: () => false,
     items,
     total: () => list.data()?.total,

@@ -1,4 +1,5 @@
 import { createEffect, createMemo, createSignal, on, onCleanup, onMount } from 'solid-js';
+import type { OperationName } from '#core/contract/index.ts';
 import type { Read } from '#ui/src/kernel/data/cache.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { createPoll, type Query } from '#ui/src/kernel/data/query.ts';
@@ -7,40 +8,35 @@ import { isPassing } from '#ui/src/kernel/problem.ts';
 const RETRY_MS = 3_000;
 
 /**
- * What `load` reads, for as long as the component is there. Every `read` goes through the cache: equal ones share one request, and a
- * change made in this browser reads again what it made untrue. Also again when `watch` gives another value, or a list with another
- * member; `every_ms` is for what changes by itself, such as metrics.
+ * The result of `load` for the lifetime of the component. Each `read` goes through the cache: equal reads share one request, and a
+ * change, by this person or others, reloads what is derived from it (`freshness.ts`). Also reloads when `watch` returns another value,
+ * or a list with other members.
  */
 export function useQuery<T>(
   load: (read: Read) => Promise<T>,
   options: {
-    readonly every_ms?: number;
-    /** What is done in place of a read when nothing has changed since the last one. */
-    readonly quiet?: () => void;
-    /** Whether what is shown moves with the clock, and so is read all the same. */
-    readonly moves?: () => boolean;
-    /** What is asked for. */
+    /** Whether changes of other people reload it. Default: for all but the records that forms edit. */
+    readonly live?: boolean;
+    /** The inputs of `load`; a change marks the shown data as stale. */
     readonly watch?: () => unknown;
-    /** Another value of it asks the same again. */
+    /** A new value repeats the same read. */
     readonly again?: () => unknown;
   } = {},
 ): Query<T> & { readonly stale: () => boolean } {
-  const { cache, pulse } = useKernel();
-  const query = cache.query(load);
-  const { every_ms, quiet, moves, watch, again } = options;
+  const { cache } = useKernel();
+  const { live, watch, again } = options;
+  const query = cache.query(load, live);
   if (watch === undefined) onMount(() => void query.show());
   const stale = watch === undefined ? () => false : useWatch(query, watch, query.show);
   if (again !== undefined) createEffect(on(again, () => void query.show(), { defer: true }));
   onCleanup(query.close);
-  const poll = async () => {
-    if (moves?.() || query.isOld(pulse.isOld)) await query.reload();
-    else quiet?.();
-  };
-  if (every_ms !== undefined) usePoll(poll, every_ms);
   return useRetry({ ...query, stale });
 }
 
-/** Asks at once and whenever `watch` gives another value. @returns whether what is shown still answers what was asked before that. */
+/**
+ * Calls `ask` at once and whenever `watch` returns another value.
+ * @returns whether the shown data still belongs to an earlier value.
+ */
 export function useWatch(
   query: Pick<Query<unknown>, 'pending' | 'problem'>,
   watch: () => unknown,
@@ -61,7 +57,7 @@ export function useWatch(
   return stale;
 }
 
-/** Asks again for as long as the server is away or takes no more requests, and says so in the problem. What was read stays on the page meanwhile. */
+/** Retries while the server is unreachable or rate-limits, and marks the problem as retried. Loaded data stays on the page. */
 export function useRetry<Q extends Pick<Query<unknown>, 'problem' | 'reload'>>(query: Q): Q {
   const { presence } = useKernel();
   const wait_ms = createMemo(() => {
@@ -83,21 +79,28 @@ export function useRetry<Q extends Pick<Query<unknown>, 'problem' | 'reload'>>(q
   return { ...query, problem };
 }
 
-/** Repeats `run` while the component is there and a person looks at it; with nouns, when something of them has changed since. */
-export function usePoll(run: () => Promise<void>, every_ms: number, nouns?: readonly string[]): void {
-  const { presence, pulse } = useKernel();
-  let began = performance.now();
-  const runIfOld = async () => {
-    if (nouns !== undefined && !pulse.isOld(nouns, began)) return;
-    began = performance.now();
-    await run();
-  };
-  const poll = createPoll({ run: runIfOld, every_ms, visible: presence.here });
+/** Repeats `run` while the component is mounted and the page is visible: for what the server does not announce. */
+export function usePoll(run: () => Promise<void>, every_ms: number): void {
+  const { presence } = useKernel();
+  const poll = createPoll({ run, every_ms, visible: presence.here });
   onMount(poll.start);
   onCleanup(poll.stop);
 }
 
-/** The same value, or lists of the same members. */
+/** Repeats `run` when the answers of an operation are outdated: for what is read without the cache. */
+export function useFollow(name: OperationName, run: () => Promise<void>): void {
+  const { refresher } = useKernel();
+  let since: number | undefined = performance.now();
+  const reload = () => {
+    const began = performance.now();
+    since = undefined;
+    const done = () => void (since = began);
+    run().then(done, done);
+  };
+  onMount(() => onCleanup(refresher({ name, since: () => since, reload })));
+}
+
+/** Equal values, or lists with equal members. */
 export const isSame = (before: unknown, now: unknown): boolean =>
   Array.isArray(before) && Array.isArray(now)
     ? before.length === now.length && before.every((member, place) => Object.is(member, now[place]))

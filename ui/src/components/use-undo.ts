@@ -1,18 +1,18 @@
 import type { Call } from '#ui/src/api.ts';
-import type { EntityKind } from '#core/contract/entities.ts';
+import type { EntityType } from '#core/contract/history.ts';
 import { takeBack } from '#ui/src/kernel/data/take-back.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { toProblem } from '#ui/src/kernel/problem.ts';
 import type { Toasts } from '#ui/src/kernel/toasts.ts';
 import { plural } from '#ui/src/kernel/words.ts';
 
-type Done = { readonly type: EntityKind; readonly ids: readonly string[] } & (
+type Done = { readonly type: EntityType; readonly ids: readonly string[] } & (
   | { readonly action: 'delete' }
-  /** `version` is the one that the change of the only record made. */
+  /** `version` is the one that the update of the single record created. */
   | { readonly action: 'update'; readonly version: number }
 );
 
-/** Says what was done, with a button that takes the newest change of each record back through the history. */
+/** Reports what was done, with a button that undoes the newest change of each record through the history. */
 export const useUndo = () => createUndo(useKernel());
 
 export function createUndo({ call, toasts }: { call: Call; toasts: Toasts }) {
@@ -31,7 +31,8 @@ export function createUndo({ call, toasts }: { call: Call; toasts: Toasts }) {
   };
   return (text: string, done: Done, onUndone: () => void = () => {}) => {
     const { type, ids, action } = done;
-    const several = (count: number) => `${plural(count, type)} ${action === 'delete' ? 'deleted' : 'changed'}.`;
+    const several = (count: number) =>
+      `${plural(count, type.replaceAll('_', ' ').replace(/^oauth/, 'OAuth'))} ${action === 'delete' ? 'deleted' : 'changed'}.`;
     toasts.show(text, 'good', {
       action: { label: 'Undo', run: () => void undo(done, onUndone) },
       ...(action === 'delete' && { tally: { kind: `${type} ${action}`, count: ids.length, text: several } }),

@@ -1,42 +1,46 @@
-import { type JSX, Match, Switch } from 'solid-js';
-import { RadioCards, Switch as OnOff } from '#ui/src/components/form/choice.tsx';
+import { For, type JSX, Match, Switch } from 'solid-js';
+import { Checkbox, RadioCards, Switch as OnOff } from '#ui/src/components/form/choice.tsx';
 import { TextArea, TextField } from '#ui/src/components/form/field.tsx';
+import { Fieldset } from '#ui/src/components/form/fieldset.tsx';
 import { Fixed } from '#ui/src/components/form/fixed.tsx';
 import { NumberField } from '#ui/src/components/form/number-field.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { TagsField } from '#ui/src/components/form/tags-field.tsx';
+import { TypedField } from '#ui/src/components/form/typed-field.tsx';
 import type { Form } from '#ui/src/kernel/form/form.ts';
-import { ADMINISTERED, useAdministered } from './administered.ts';
-import { choicesOf, fieldOf, NOT_SET } from './kind.ts';
+import { ADMINISTERED, useAdministered, useAskAdministrator } from './administered.ts';
+import { choicesOf, fieldOf, NOT_SET, presetsOf } from './kind.ts';
 
 interface FormFieldProps {
-  form: Form;
+  form: Omit<Form, 'changed'>;
+  /** A field of the form, or its path in a row of a list. */
   name: string;
-  /** Stands in place of what the contract calls it, where the place says the rest. */
+  /** Replaces the label of the contract where the context makes it redundant. */
   label?: string | undefined;
-  /** Stands in place of the contract's help. */
+  /** Replaces the help text of the contract. */
   hint?: JSX.Element;
   placeholder?: string | undefined;
-  /** Stands in place of what the form has found. */
+  /** Replaces the error of the form. */
   error?: string | undefined;
-  /** Also where the contract allows nothing, because of what else was chosen. */
+  /** Required because of another choice, although the contract allows null. */
   required?: boolean;
-  /** Says so beside the label. */
+  /** Adds "optional" to the label. */
   optional?: boolean;
-  /** A secret that is stored already. */
+  /** The secret is already stored. */
   stored?: boolean | undefined;
   /** Columns of cards. */
   columns?: 1 | 2 | 3;
   suggestions?: readonly string[];
 }
 
-/** One field of a form, drawn from what the contract says of it. */
+/** A form field, rendered from its schema in the contract. */
 export function FormField(props: FormFieldProps) {
-  // A field keeps its name for as long as it is shown.
+  // The name of a mounted field does not change.
   // oxlint-disable-next-line solid/reactivity
   const { kind, marks } = fieldOf(props.form.schema, props.name);
   // oxlint-disable-next-line solid/reactivity
   const administered = useAdministered(props.form.schema, props.name);
+  const ask = useAskAdministrator(administered);
   const secretHint = () => {
     if (marks.secret !== true || props.stored === undefined) return undefined;
     return props.stored ? 'A secret is stored. Leave empty to keep it.' : 'No secret is stored.';
@@ -46,7 +50,7 @@ export function FormField(props: FormFieldProps) {
       return props.label ?? marks.label;
     },
     get hint() {
-      return administered() ? ADMINISTERED : (props.hint ?? secretHint() ?? marks.help);
+      return administered() ? `${ADMINISTERED} ${ask()}` : (props.hint ?? secretHint() ?? marks.help);
     },
     get placeholder() {
       return props.placeholder ?? marks.placeholder;
@@ -62,9 +66,17 @@ export function FormField(props: FormFieldProps) {
     },
   };
   const required = () => props.required ?? (kind.type !== 'flag' && !kind.nullable);
-  const choice = () => String(props.form.values[props.name]);
-  const choose = (value: string) =>
-    props.form.set(props.name, value === NOT_SET ? null : kind.type === 'flag' ? value === 'true' : value);
+  const choice = () => String(props.form.value(props.name));
+  const choose = (value: string) => {
+    const typed = kind.type === 'flag' ? value === 'true' : kind.type === 'number' ? Number(value) : value;
+    props.form.set(props.name, value === NOT_SET ? null : typed);
+  };
+  const list = () => (props.form.value(props.name) ?? []) as readonly string[];
+  const include = (value: string, included: boolean) =>
+    props.form.set(
+      props.name,
+      kind.values.filter((one) => (one === value ? included : list().includes(one))),
+    );
 
   return (
     <Fixed when={administered()}>
@@ -80,6 +92,9 @@ export function FormField(props: FormFieldProps) {
           />
         }
       >
+        <Match when={marks.presets !== undefined}>
+          <Select {...words} options={presetsOf(kind, marks, props.form.value(props.name))} value={choice()} onChange={choose} />
+        </Match>
         <Match when={kind.type === 'number'}>
           <NumberField
             {...props.form.number(props.name)}
@@ -105,12 +120,39 @@ export function FormField(props: FormFieldProps) {
         <Match when={kind.type === 'choice' || kind.type === 'flag'}>
           <Select {...words} options={choicesOf(kind, marks)} value={choice()} onChange={choose} />
         </Match>
+        <Match when={kind.type === 'list' && marks.choices !== undefined}>
+          <Fieldset {...words}>
+            <div class="stack" data-gap="3">
+              <For each={choicesOf(kind, marks)}>
+                {({ value, label, hint }) => (
+                  <Checkbox
+                    label={label}
+                    hint={hint}
+                    checked={list().includes(value)}
+                    onChange={(included) => include(value, included)}
+                  />
+                )}
+              </For>
+            </div>
+          </Fieldset>
+        </Match>
+        <Match when={marks.control === 'lines'}>
+          <TypedField
+            {...words}
+            rows={3}
+            value={list()}
+            write={(lines) => lines.join('\n')}
+            read={(text) => ({ value: linesOf(text) })}
+            onChange={(lines) => props.form.set(props.name, lines)}
+            required={required()}
+          />
+        </Match>
         <Match when={kind.type === 'list'}>
           <TagsField
             {...words}
-            value={(props.form.values[props.name] ?? []) as readonly string[]}
-            onChange={(list) => props.form.set(props.name, list)}
-            {...(props.suggestions === undefined ? {} : { suggestions: props.suggestions })}
+            value={list()}
+            onChange={(tags) => props.form.set(props.name, tags)}
+            suggestions={props.suggestions ?? kind.values}
           />
         </Match>
         <Match when={marks.control === 'area' || marks.control === 'code'}>
@@ -126,5 +168,11 @@ export function FormField(props: FormFieldProps) {
     </Fixed>
   );
 }
+
+const linesOf = (text: string): string[] =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
 
 const TYPED: Readonly<Record<string, 'url' | 'email'>> = { url: 'url', email: 'email' };

@@ -14,30 +14,30 @@ export interface ConfirmRequest {
   readonly type_to_confirm?: string;
 }
 
-export type Asked =
+export type OpenQuestion =
   | { readonly kind: 'confirm'; readonly request: ConfirmRequest; readonly answer: (agreed: boolean) => void }
   | { readonly kind: 'conflict'; readonly request: MergeInput; readonly answer: (merged: Merged | undefined) => void };
 
 /** Questions that interrupt. One at a time; a second waits for the first. */
 export interface Dialogs {
-  readonly asked: () => Asked | undefined;
+  readonly question: () => OpenQuestion | undefined;
   confirm(request: ConfirmRequest): Promise<boolean>;
   /** Three versions of one record: resolves to the values to save, at once when there is nothing to choose, to `theirs`, or to undefined when nothing was chosen. */
   conflict(request: MergeInput): Promise<Merged | undefined>;
 }
 
 export function createDialogs(): Dialogs {
-  const [waiting, setWaiting] = createSignal<readonly Asked[]>([]);
-  const ask = <T>(make: (answer: (value: T) => void) => Asked): Promise<T> =>
+  const [waiting, setWaiting] = createSignal<readonly OpenQuestion[]>([]);
+  const ask = <T>(make: (answer: (value: T) => void) => OpenQuestion): Promise<T> =>
     new Promise((resolve) => {
-      const asked = make((value) => {
-        setWaiting((list) => list.filter((other) => other !== asked));
+      const question = make((value) => {
+        setWaiting((list) => list.filter((other) => other !== question));
         resolve(value);
       });
-      setWaiting((list) => [...list, asked]);
+      setWaiting((list) => [...list, question]);
     });
   return {
-    asked: () => waiting()[0],
+    question: () => waiting()[0],
     confirm: (request) => ask<boolean>((answer) => ({ kind: 'confirm', request, answer })),
     conflict: async (request) =>
       isDecided(request)

@@ -6,22 +6,22 @@ export const FIRST_STEPS = ['connect', 'tool', 'deploy', 'client'] as const;
 export type FirstStep = (typeof FIRST_STEPS)[number];
 
 export interface FirstRun {
-  /** The steps that are done; undefined before the server was asked. */
+  /** The completed steps; undefined before the first request. */
   readonly done: () => ReadonlySet<FirstStep> | undefined;
-  /** The first step that is not done. */
+  /** The first incomplete step. */
   readonly next: () => FirstStep | undefined;
-  /** Whether a way through the first steps is still worth showing. */
+  /** Whether to show the checklist of first steps. */
   readonly shown: () => boolean;
-  /** Asks the server how far it is; once everything is done or was dismissed, only when `always`. */
+  /** Requests the progress from the server; after completion or dismissal only when `always`. */
   readonly reload: (always?: boolean) => Promise<void>;
   readonly dismiss: () => void;
-  /** A new installation, whatever this browser remembers of an older one. */
+  /** Starts over for a new installation, even if this browser remembers an older one. */
   readonly begin: () => void;
 }
 
 const KEY = 'first_run';
 
-/** How far a new installation is: a database, a tool, a deployed version, a client that called. */
+/** The progress of a new installation: a connection, a tool, a deployed version, a client call. */
 export function createFirstRun(call: Call, storage: Storage): FirstRun {
   const [done, setDone] = createSignal<ReadonlySet<FirstStep>>();
   const [over, setOver] = createSignal(storage.read(KEY) === 'over');
@@ -49,7 +49,7 @@ export function createFirstRun(call: Call, storage: Storage): FirstRun {
       setDone(new Set(finished));
       if (finished.length === FIRST_STEPS.length) end();
     } catch {
-      // What could not be asked is asked again at the next page; the pages themselves say what is wrong.
+      // The next page retries; pages report their errors themselves.
     }
   };
 

@@ -4,8 +4,8 @@ import { searchWords } from '#core/lib/text/search.ts';
  * How well a text answers what is typed: every word has to be found, as a word or the beginning of one (best), inside one, or as letters
  * in order. 0 when it does not answer.
  */
-export function score(wanted: string, text: string): number {
-  const words = searchWords(wanted.toLowerCase());
+export function score(search: string, text: string): number {
+  const words = searchWords(search.toLowerCase());
   const target = text.toLowerCase();
   let sum = 0;
   for (const word of words) {
@@ -39,9 +39,9 @@ function scoreWord(word: string, target: string): number {
 }
 
 /** What answers, the best first; equally good ones in the order given. */
-export function rank<T>(wanted: string, items: readonly T[], text: (item: T) => string): T[] {
+export function rank<T>(search: string, items: readonly T[], text: (item: T) => string): T[] {
   return items
-    .map((item) => ({ item, value: score(wanted, text(item)) }))
+    .map((item) => ({ item, value: score(search, text(item)) }))
     .filter(({ value }) => value > 0)
     .sort((a, b) => b.value - a.value)
     .map(({ item }) => item);

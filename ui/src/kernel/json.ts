@@ -7,9 +7,9 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** The line in which a text stops being JSON; null: it is JSON. Browsers say it in words of their own, or for some mistakes not at all. */
+/** The line of the first JSON syntax error; null: the text is valid. Browser messages differ, and some lack the position. */
 export function jsonFaultLine(text: string): number | null {
-  const at = faultPlace(text);
+  const at = faultIndex(text);
   return at === null ? null : text.slice(0, at).split('\n').length;
 }
 
@@ -17,10 +17,10 @@ const SPACE = /[ \t\r\n]*/y;
 const PLAIN = /(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false|null)(?![\w.])/y;
 const PIECE = /[^"\\\p{Cc}]*(?:\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))?/uy;
 
-/** What may come next. */
+/** The tokens that may come next. */
 type Next = 'value' | 'value or end' | 'key' | 'key or end' | 'colon' | 'comma or end';
 
-function faultPlace(text: string): number | null {
+function faultIndex(text: string): number | null {
   const open: string[] = [];
   let next: Next = 'value';
   let at = 0;

@@ -7,6 +7,7 @@ import { createDialogs, type Dialogs } from './dialogs.ts';
 import { createFirstRun, type FirstRun } from './first-run.ts';
 import { createPulse, type Pulse } from './data/pulse.ts';
 import { createPresence, type Presence } from './data/presence.ts';
+import { createRefresher, type Refresher } from './data/refresher.ts';
 import { createRouter, type Router } from './route/router.ts';
 import { createSessionGate, type Line, type SessionGate } from './data/session-gate.ts';
 import { createSession, type Session, type SharedPerson } from './session.ts';
@@ -14,16 +15,18 @@ import { browserStorage } from './storage.ts';
 import { createTheme, type ThemeChoice } from './theme.ts';
 import { createToasts, type Toasts } from './toasts.ts';
 
-/** State and verbs of the interface, without markup. */
+/** State and actions of the interface, without markup. */
 interface Kernel {
   readonly call: Call;
-  /** As `fetch`, for what needs the session and is no operation. */
+  /** `fetch` with the session, for requests that are not operations. */
   readonly send: SessionGate['send'];
   readonly attach: SessionGate['attach'];
-  /** What was read, shared by the parts of a page; pages use it by `useQuery`. */
+  /** Cached answers, shared by the parts of a page; pages use it through `useQuery`. */
   readonly cache: Cache;
   readonly presence: Presence;
   readonly pulse: Pulse;
+  /** Reloads shown answers when they are outdated; pages use it through `useQuery` and `useFollow`. */
+  readonly refresher: Refresher;
   readonly session: Session;
   readonly router: Router;
   readonly toasts: Toasts;
@@ -31,7 +34,7 @@ interface Kernel {
   readonly commands: Commands;
   readonly dialogs: Dialogs;
   readonly first_run: FirstRun;
-  /** What is served now. */
+  /** The served version. */
   readonly serving: CachedQuery<Output<'deploy.status'>>;
 }
 
@@ -42,12 +45,21 @@ export function createKernel(browser: Window): Kernel {
       session.end();
     },
     onRoleRefused: () => void session.refresh(),
-    onChanged: (nouns) => cache.invalidate(nouns),
+    onChanged: (source, name) => {
+      pulse.expect(name);
+      cache.invalidate(source);
+    },
   });
   const gate = createSessionGate(api, (path, init) => browser.fetch(path, init));
   const { call, send, attach } = gate;
-  const cache = createCache(call);
-  // What could not be read meanwhile is read again.
+  const presence = createPresence(browser, () => cache.invalidate());
+  const pulse = createPulse({
+    origin: browser.location.origin.replace(/^http/, 'ws'),
+    onSessionEnd: () => void session.refresh(),
+  });
+  const refresher = createRefresher({ isOld: pulse.isOld, here: presence.here });
+  const cache = createCache(call, undefined, refresher);
+  // Reloads what could not be read while the session had ended.
   const session = createSession(api, { gate, onEnter: () => cache.invalidate(), shared: sharedPerson() });
   const serving = cache.query((read) => read('deploy.status', {}));
   const dialogs = createDialogs();
@@ -58,11 +70,9 @@ export function createKernel(browser: Window): Kernel {
     send,
     attach,
     cache,
-    presence: createPresence(browser, () => cache.invalidate()),
-    pulse: createPulse({
-      origin: browser.location.origin.replace(/^http/, 'ws'),
-      onSessionEnd: () => void session.refresh(),
-    }),
+    presence,
+    pulse,
+    refresher,
     session,
     toasts,
     dialogs,
@@ -78,13 +88,13 @@ export function createKernel(browser: Window): Kernel {
   };
 }
 
-/** The tabs of a browser have one cookie, so that a sign-in or sign-out of one is that of all. */
+/** The tabs of a browser share one cookie, so a sign-in or sign-out applies to all of them. */
 function sharedPerson(): SharedPerson {
   const tabs = new BroadcastChannel('sluice.person');
   return {
     tell: (id) => tabs.postMessage(id),
-    follow(heard) {
-      tabs.addEventListener('message', ({ data }) => heard(typeof data === 'string' ? data : undefined));
+    follow(onPerson) {
+      tabs.addEventListener('message', ({ data }) => onPerson(typeof data === 'string' ? data : undefined));
     },
   };
 }
@@ -97,10 +107,10 @@ export function useKernel(): Kernel {
   return kernel;
 }
 
-/** Adds commands while the component is there. */
+/** Registers commands while the component is mounted. */
 export const useCommands = (list: readonly Command[]): void => void onCleanup(useKernel().commands.register(list));
 
-/** Keeps a line open while the component is there and the session lasts. */
+/** Keeps a connection open while the component is mounted and the session lasts. */
 export function useLine(line: Line): void {
   const { attach } = useKernel();
   onMount(() => onCleanup(attach(line)));

@@ -1,7 +1,7 @@
 import { ENTITIES, OWNED_KINDS, type OwnedKind } from '#core/contract/entities.ts';
 import type { Output } from '#core/contract/index.ts';
 import type { CallOutcome } from '#core/contract/observe/outcomes.ts';
-import { type CallerKey, HOURS_KEPT_DAYS, type Period, PERIOD_MINUTES } from '#core/contract/observe/metric-ranges.ts';
+import { type CallerKey, HOURS_RETENTION_DAYS, type Period, PERIOD_MINUTES } from '#core/contract/observe/metric-ranges.ts';
 import { percent } from './numbers.ts';
 
 export type Stats = Pick<Output<'metrics.stats'>, (typeof ENTITIES)[OwnedKind]['plural']>;
@@ -12,10 +12,10 @@ export type Kind = OwnedKind;
 export { PERIODS, type Period } from '#core/contract/observe/metric-ranges.ts';
 export const KINDS = OWNED_KINDS;
 
-/** As long a point as leaves each period at most 96 of them. */
+/** Seconds per point, such that each period has at most 96 points. */
 export const INTERVAL_SECONDS: Readonly<Record<Period, number>> = { '1h': 60, '6h': 300, '24h': 900, '7d': 7_200 };
 
-/** What is looked at: a time until now, or from one moment to another (ISO 8601). */
+/** A period until now, or the time between two moments (ISO 8601). */
 export type Range = Period | { readonly since: string; readonly until: string };
 
 export const isPeriod = (range: Range): range is Period => typeof range === 'string';
@@ -26,31 +26,31 @@ export const minutesOf = (range: Range): number =>
   isPeriod(range) ? PERIOD_MINUTES[range] : (Date.parse(range.until) - Date.parse(range.since)) / 60_000;
 /** The same range in the address of the request log. */
 export const callsRange = (range: Range) => (isPeriod(range) ? { range } : { from: range.since, until: range.until });
-/** The calls of the same callers in the request log; undefined where it cannot show them. */
+/** The same caller filter for the request log; undefined where the log has no such filter. */
 export const callsFilter = ({ client, person, token }: CallerFilter): { readonly client?: string } | undefined => {
   if (person !== undefined || token !== undefined) return undefined;
   return client === undefined ? {} : { client };
 };
-/** Whose calls are looked at. */
+/** The callers whose calls are included. */
 export type CallerFilter = Partial<Readonly<Record<CallerKey, string>>>;
 
-/** Whether the time before is still kept. */
+/** Whether the metrics of the previous period are within the retention. */
 export const canCompare = (range: Range, now: number): boolean => {
   const from = isPeriod(range) ? now - minutesOf(range) * 60_000 : Date.parse(range.since);
-  return from - minutesOf(range) * 60_000 >= now - HOURS_KEPT_DAYS * 86_400_000;
+  return from - minutesOf(range) * 60_000 >= now - HOURS_RETENTION_DAYS * 86_400_000;
 };
 
-/** How much more or less than before: `+12%`; undefined: nothing to compare with. */
+/** The relative change: `+12%`; undefined: nothing to compare with. */
 export function changeOf(now: number, before: number | undefined): string | undefined {
   if (before === undefined || before === 0) return undefined;
   const part = Math.round(((now - before) / before) * 100);
   return `${part > 0 ? '+' : part < 0 ? '−' : '±'}${percent(Math.abs(part) / 100)}`;
 }
 
-/** When a period that ends now begins. */
+/** Start of a period that ends now. */
 export const startOf = (period: Period, now: number): string => new Date(now - PERIOD_MINUTES[period] * 60_000).toISOString();
 
-/** What was called, by its kind and name. */
+/** Usage of a definition, by kind and name. */
 export interface UsageRow extends Usage {
   /** `tool:list_orders`. */
   readonly key: string;
@@ -60,7 +60,7 @@ export interface UsageRow extends Usage {
 
 export const keyOf = (kind: Kind, name: string): string => `${kind}:${name}`;
 
-/** The kind and name in a key of an address; undefined when it is none. */
+/** The kind and name of a key in an address; undefined for an invalid key. */
 export function fromKey(key: string): { kind: Kind; name: string } | undefined {
   const at = key.indexOf(':');
   const kind = KINDS.find((candidate) => candidate === key.slice(0, at));
@@ -91,22 +91,22 @@ export function totalsOf(counted: readonly Pick<Usage, 'calls' | 'errors' | 'ran
   return { calls, errors, error_rate: calls === 0 ? 0 : errors / calls, avg_ms: ran === 0 ? 0 : duration_ms / ran };
 }
 
-/** The rows with the most of something, those without any left out. */
+/** The rows with the highest values of a field, without zeros. */
 export const topBy = (rows: readonly UsageRow[], field: 'calls' | 'errors' | 'p95_ms', most: number): UsageRow[] =>
   rows
     .filter((row) => row[field] > 0)
     .toSorted((a, b) => b[field] - a[field] || (a.name < b.name ? -1 : 1))
     .slice(0, most);
 
-/** How worried a share of failures should make. */
+/** The tone of an error rate. */
 export const errorTone = (error_rate: number): 'good' | 'warning' | 'bad' =>
   error_rate === 0 ? 'good' : error_rate < 0.05 ? 'warning' : 'bad';
 
-/** Whether there is exactly one value, which needs a dot. */
+/** Whether there is exactly one value, which is drawn as a dot. */
 export const isLonePoint = (values: ArrayLike<number | null | undefined>): boolean =>
   Array.from(values).filter((value) => typeof value === 'number').length === 1;
 
-/** The points of a small line in a box of `width` by `height`, as an SVG path; empty without two values. */
+/** The points of a sparkline of `width` by `height`, as an SVG path; empty with fewer than two values. */
 export function sparkPath(values: readonly number[], width: number, height: number): string {
   if (values.length < 2) return '';
   const most = Math.max(...values, Number.MIN_VALUE);
@@ -118,30 +118,35 @@ export function sparkPath(values: readonly number[], width: number, height: numb
 
 const round = (value: number): number => Math.round(value * 10) / 10;
 
-/** What the sessions of one caller did, in the order of time. */
+/** The sessions of one caller, by time. */
 export const sessionsHref = (by: CallerKey, key: string): string =>
   `/logs?${new URLSearchParams({ view: 'sessions', [by]: key })}`;
 
-/** Stands in an address for clients that give no name. */
+/** Stands in an address for clients without a name. */
 export const UNNAMED_CLIENT = '(unnamed)';
 
-/** Places of this interface that show the calls behind a metric. */
-interface CallsWanted {
+/** Filters of the calls behind a metric. */
+interface CallFilters {
   readonly kind?: Kind;
   readonly name?: string;
-  /** `failed`: any but `ok`. */
+  /** `failed`: any outcome except `ok`. */
   readonly outcome?: 'failed' | CallOutcome;
   readonly range?: Period | 'all';
   readonly from?: string;
   readonly until?: string;
   readonly connection?: string;
-  /** Its name without the version, or `UNNAMED_CLIENT`. */
+  /** Client name without the version, or `UNNAMED_CLIENT`. */
   readonly client?: string;
-  /** The id of the one that answered. */
+  /** Id of the canary that answered. */
   readonly canary?: string;
 }
 
-export const callsHref = (wanted: CallsWanted): string =>
-  `/logs?${new URLSearchParams({ view: 'requests', ...(wanted as Readonly<Record<string, string>>) })}`;
+export const callsHref = (filters: CallFilters): string =>
+  `/logs?${new URLSearchParams(filters as Readonly<Record<string, string>>)}`;
+/** The latest of calls that failed alike, open among them. */
+export const failureHref = (
+  { kind, name, outcome, call_id }: Pick<Output<'logs.failures'>['items'][number], 'kind' | 'name' | 'outcome' | 'call_id'>,
+  range: Period | 'all',
+): string => `${callsHref({ kind, name, outcome, range })}&call=${call_id}`;
 export const metricsHref = (period: Period, key?: string): string =>
   `/metrics?${new URLSearchParams({ ...(period === '24h' ? {} : { period }), ...(key === undefined ? {} : { of: key }) })}`;

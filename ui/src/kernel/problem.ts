@@ -1,20 +1,20 @@
 import type { ErrorCode, FieldError } from '#core/errors.ts';
 import { capital } from './words.ts';
 
-/** A failed call as a page shows it. `offline` means that no answer came at all. */
+/** A failed call as a page shows it. `offline` means that there was no answer. */
 export interface Problem {
   readonly code: ErrorCode | 'offline' | 'aborted';
   readonly detail: string;
   readonly errors: readonly FieldError[];
-  /** Seconds until a repetition makes sense. */
+  /** Seconds before a retry makes sense. */
   readonly retry_after?: number;
-  /** Offset in characters, from 0, in the statement that was refused. */
+  /** Offset of the error in the refused statement, in characters from 0. */
   readonly position?: number;
-  /** It is asked again without anybody pressing a button. */
+  /** Sluice retries automatically. */
   readonly retried?: boolean;
 }
 
-/** Whether it passes by itself: what only reads may be asked again without anybody pressing a button. */
+/** Whether the problem is temporary: reads may be retried automatically. */
 export const isPassing = ({ code }: Pick<Problem, 'code'>): boolean =>
   code === 'offline' || code === 'unavailable' || code === 'rate_limited';
 
@@ -22,10 +22,10 @@ export const OFFLINE = 'The server did not answer. Check that it is running and 
 const LOST =
   'The server did not answer, but it may have applied the change. Check that it is running and that this browser can reach it, then try again.';
 
-/** A change was sent and never answered. */
+/** A change was sent, and no answer arrived. */
 export class LostAnswer extends TypeError {}
 
-/** Whether what was sent may have happened all the same. */
+/** Whether the request may have taken effect in spite of the error. */
 export const isLost = ({ code }: Pick<Problem, 'code'>): boolean =>
   code === 'offline' || code === 'unavailable' || code === 'internal';
 
@@ -46,7 +46,7 @@ export function toProblem(fault: unknown): Problem {
   if (fault instanceof DOMException && fault.name === 'TimeoutError') {
     return { code: 'unavailable', detail: 'The server took too long to answer.', errors: [] };
   }
-  // What fetch rejects with when there is no connection, in every browser.
+  // In every browser `fetch` rejects with a TypeError when there is no connection.
   if (fault instanceof TypeError) return { code: 'offline', detail: fault instanceof LostAnswer ? LOST : OFFLINE, errors: [] };
   return {
     code: 'internal',
@@ -58,7 +58,7 @@ export function toProblem(fault: unknown): Problem {
 const GONE = /^There is no ([a-z][a-z -]*) with this id\.(?=( .+)?$)/;
 const NO_SESSION = 'Sign in first. This request has no valid session';
 
-/** What the server says to programs as well, for a person, who knows no id and had a session. */
+/** The message for a person: API messages mention ids and sessions. */
 function atPage(code: ErrorCode, detail: string): string {
   if (code === 'unauthenticated' && detail.startsWith(NO_SESSION)) return 'Your session ended. Sign in and try again.';
   if (code !== 'not_found') return detail;
@@ -69,14 +69,11 @@ function atPage(code: ErrorCode, detail: string): string {
   );
 }
 
-/** Whether the code of a page could not be fetched, in the words of Chromium, Firefox, Safari and Vite; another fault is one of the code. */
+/** Whether the code of a page failed to load, by the messages of Chromium, Firefox, Safari and Vite; other errors come from the code. */
 export const isUnloaded = (fault: unknown): boolean =>
   fault instanceof Error && /dynamically imported module|importing a module script|unable to preload/i.test(fault.message);
 
-/**
- * The sentence at a field. “port must be at least 1.” needs no subject below the label Port; “port is taken.” does, and has
- * that of the labels.
- */
+/** The error below a field. “port must be at least 1.” loses its subject below the label Port; “port is taken.” keeps it, as the label. */
 export function bare(message: string, field: string, labels: Readonly<Record<string, string>> = {}): string {
   const rest = field !== '' && message.startsWith(`${field} `) ? message.slice(field.length + 1) : message;
   return rest === message || rest.startsWith('must ') ? capital(rest) : `${labels[field] ?? called(field)} ${rest}`;
@@ -87,19 +84,19 @@ function called(field: string): string {
   return /^\d+$/.test(last) ? `Entry ${Number(last) + 1}` : capital(last.replaceAll('_', ' '));
 }
 
-/** The sentence at one field, or undefined. */
+/** The error of a field, or undefined. */
 export function fieldError(problem: Problem | undefined, field: string, label?: string): string | undefined {
   const message = problem?.errors.find((error) => error.field === field)?.message;
   return message === undefined ? undefined : bare(message, field, label === undefined ? {} : { [field]: label });
 }
 
-/** The sentence at one field, or at the first of its parts that is wrong. */
+/** The error of a field, or of its first invalid part. */
 export function fieldErrorWithin(problem: Problem | undefined, field: string): string | undefined {
   const found = problem?.errors.find((error) => error.field === field || error.field.startsWith(`${field}.`));
   return found && bare(found.message, found.field);
 }
 
-/** What remains to be said when every given field shows its own sentence. */
+/** The remaining error when the given fields show their errors themselves. */
 export function generalError(problem: Problem | undefined, fields: readonly string[]): string | undefined {
   if (problem === undefined) return undefined;
   const shown = problem.errors.filter((error) => fields.includes(error.field));

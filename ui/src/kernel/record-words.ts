@@ -1,56 +1,17 @@
-import type { HistoryEntry } from '#core/contract/history.ts';
-import type { NoticeEvent } from '#core/contract/notices.ts';
+import { ACTION_CHOICES, type HistoryEntry, RECORD_CHOICES } from '#core/contract/history.ts';
 
-/** What was done to a record. */
-export const ACTION_WORDS = {
-  create: 'created',
-  update: 'changed',
-  delete: 'deleted',
-  rollback: 'rolled back',
-  import: 'imported',
-  deploy: 'deployed',
-  blocked: 'blocked',
-} as const satisfies Record<HistoryEntry['action'], string>;
+type Entry = Pick<HistoryEntry, 'entity_type' | 'entity_name'>;
 
-/** What kind of record it is. */
-export const TYPE_WORDS = {
-  connection: 'connection',
-  tool: 'tool',
-  resource: 'resource',
-  prompt: 'prompt',
-  toolset: 'toolset',
-  test: 'test',
-  server_config: 'server configuration',
-  mcp_token: 'access token',
-  agent_token: 'agent token',
-  oauth_client: 'OAuth client',
-  identity_provider: 'identity provider',
-  oauth_app: 'OAuth app',
-  grant: 'sign-in',
-  signing_key: 'signing key',
-  notice: 'webhook',
-  admin: 'person',
-  snapshot: 'version',
-  file: 'file',
-} as const satisfies Record<HistoryEntry['entity_type'], string>;
+/** A label within a sentence: `Access token` as `access token`, `OAuth app` as it is. */
+export const inSentence = (label: string): string =>
+  /^[A-Z][A-Z]/.test(label) ? label : label.charAt(0).toLowerCase() + label.slice(1);
 
-/** What a record is called: canaries and candidates have no other name than their id, which says nothing to a reader. */
-export const recordName = ({ entity_type, entity_name }: Pick<HistoryEntry, 'entity_type' | 'entity_name'>): string =>
+/** A kind of record within a sentence, such as `access token`. */
+export const typeWord = (type: HistoryEntry['entity_type']): string => inSentence(RECORD_CHOICES[type].label);
+
+/** An action within a sentence, such as `changed`. */
+export const actionWord = (action: HistoryEntry['action']): string => inSentence(ACTION_CHOICES[action].label);
+
+/** The name of a record. Canaries and candidates are named by their ids, which a reader does not know. */
+export const recordName = ({ entity_type, entity_name }: Entry): string =>
   entity_type === 'snapshot' ? entity_name.replace(/ [0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, '') : entity_name;
-
-/** What happened, in the list of notices and for webhooks. */
-export const EVENT_LABELS = {
-  proposal: 'Proposal',
-  deploy: 'Deploy',
-  rollback: 'Rollback',
-  canary_aborted: 'Canary aborted',
-  test_failed: 'Test failed',
-  drift: 'Drift',
-  host_gone: 'Host lost',
-  certificate: 'Certificate',
-  guard_hit: 'Change refused',
-  login_locked: 'Sign-in locked',
-  tool_failing: 'Tool failing',
-  queue_full: 'Queue full',
-  sign_ins_refused: 'Tokens refused',
-} as const satisfies Record<NoticeEvent, string>;

@@ -8,7 +8,7 @@ import type { SessionGate } from './data/session-gate.ts';
 import { safeNext } from './route/router.ts';
 import { type Problem, toProblem } from './problem.ts';
 
-/** `expired`: the session has ended under a page, which stays as it is until the person signs in again or leaves. */
+/** `expired`: the session ended while a page was open; the page stays until the person signs in again or leaves. */
 export type SessionState = 'loading' | 'unreachable' | 'setup' | 'anonymous' | 'expired' | 'signed_in';
 
 export interface Credentials {
@@ -16,7 +16,7 @@ export interface Credentials {
   readonly password: string;
 }
 
-/** A right password of an account with a second factor: the token goes with the code, within `expires_in` seconds. */
+/** The password was correct, and the account has a second factor: the token is sent with the code, within `expires_in` seconds. */
 export interface PendingSignIn {
   readonly pending_token: string;
   readonly expires_in: number;
@@ -28,66 +28,66 @@ export interface SecondFactor {
   readonly is_recovery: boolean;
 }
 
-/** What signing in came to. */
+/** The result of a sign-in. */
 export type SignIn = 'signed_in' | Problem;
 
 interface Ways {
   readonly providers: readonly { readonly id: string; readonly name: string }[];
-  /** Whether a password is one of them. */
+  /** Whether passwords are allowed. */
   readonly password: boolean;
 }
 
 export interface Session {
   readonly state: () => SessionState;
   readonly username: () => string;
-  /** Of the person who signed in; nothing before. */
+  /** Role of the signed-in person; undefined before. */
   readonly role: () => Role | undefined;
-  /** Whether the role of the person may call an operation. */
+  /** Whether the person's role may call an operation. */
   readonly may: (name: OperationName) => boolean;
   /** Version of the server. */
   readonly version: () => string;
-  /** How people sign in here. */
+  /** The sign-in methods of this server. */
   readonly ways: () => Ways;
   load(): Promise<void>;
-  /** Asks who is signed in and with which role: an administrator may have changed it, and another tab may have signed in somebody else. */
+  /** Reads the signed-in person and role: an administrator may have changed it, and another tab may have signed in another person. */
   refresh(): Promise<void>;
-  /** An expired session goes on when the person signed in again in another tab. */
+  /** Resumes an expired session after the person signed in again in another tab. */
   rejoin(): Promise<void>;
-  /** Whether the session ended because somebody else signed in with this browser. */
+  /** Whether the session ended because another person signed in with this browser. */
   readonly replaced: () => boolean;
   /** Accepts an invitation. */
   accept(invitation: RawInput<'auth.accept_invite'>): Promise<SignIn | PendingSignIn>;
   setup(credentials: Credentials): Promise<SignIn>;
   login(credentials: Credentials): Promise<SignIn | PendingSignIn>;
-  /** Ends a pending sign-in with its second factor. */
+  /** Completes a pending sign-in with its second factor. */
   verify(factor: SecondFactor): Promise<SignIn>;
   logout(): Promise<Problem | undefined>;
-  /** The server no longer knows this session. True when there was one to lose. */
+  /** Marks the session as ended. True when there was one. */
   end(): boolean;
-  /** Gives up the page that stayed after the session had ended. */
+  /** Closes the page that stayed open after the session had ended. */
   leave(): void;
 }
 
-/** Who is signed in with this browser, shared by its tabs: they have one cookie. */
+/** The signed-in person of this browser, shared by its tabs, which have one cookie. */
 export interface SharedPerson {
-  /** Tells the other tabs. */
+  /** Notifies the other tabs. */
   readonly tell: (id: string | undefined) => void;
-  /** Hears what other tabs tell. */
-  readonly follow: (heard: (id: string | undefined) => void) => void;
+  /** Subscribes to notifications of other tabs. */
+  readonly follow: (onPerson: (id: string | undefined) => void) => void;
 }
 
 interface SessionOptions {
-  /** What everything but signing in and out passes. */
+  /** The gate of all requests except signing in and out. */
   readonly gate?: Pick<SessionGate, 'call' | 'halt' | 'resume' | 'end'>;
-  /** The session has begun, or goes on after all. */
+  /** Called when the session starts or resumes. */
   readonly onEnter?: () => void;
   readonly shared?: SharedPerson;
 }
 
-/** Whose results the tab keeps. */
+/** The person whose results are in the tab's storage. */
 const PERSON = 'person';
 
-/** @param call for signing in and out, whether or not a session lasts. */
+/** @param call for signing in and out, without the gate. */
 export function createSession(call: Call, { gate, onEnter, shared }: SessionOptions = {}): Session {
   const [state, setState] = createSignal<SessionState>('loading');
   const [account, setAccount] = createSignal<Output<'auth.me'>>();
@@ -110,14 +110,14 @@ export function createSession(call: Call, { gate, onEnter, shared }: SessionOpti
   const enter = async (): Promise<SignIn> => {
     const now = await call('auth.me', {});
     const before = account()?.id;
-    // The page, and what the tab keeps, belong to whoever was here before.
+    // The page and the tab's storage belong to the previous person.
     if (before !== undefined && before !== now.id) setState('loading');
     if (tabStorage.read(PERSON) !== now.id) forgetTab();
     tabStorage.write(PERSON, now.id);
     setAccount(now);
     setReplaced(false);
     shared?.tell(now.id);
-    // Before pages hear of it: some read at once.
+    // Before pages are notified, because some read at once.
     resume();
     setState('signed_in');
     return 'signed_in';
@@ -132,7 +132,7 @@ export function createSession(call: Call, { gate, onEnter, shared }: SessionOpti
 
   let leaving: Promise<Problem | undefined> | undefined;
   const logout = async (): Promise<Problem | undefined> => {
-    // Nothing may reach the server after the session is gone.
+    // No request may reach the server after the sign-out.
     await gate?.halt();
     try {
       await call('auth.logout', {});
@@ -142,7 +142,7 @@ export function createSession(call: Call, { gate, onEnter, shared }: SessionOpti
     }
     forget();
     shared?.tell(undefined);
-    // They may be others since this page was opened.
+    // The sign-in methods may have changed since this page was opened.
     void status().catch(() => undefined);
     return undefined;
   };
@@ -150,12 +150,12 @@ export function createSession(call: Call, { gate, onEnter, shared }: SessionOpti
   const end = (): boolean => {
     if (state() !== 'signed_in') return false;
     setState('expired');
-    // Until somebody signs in again, each of them would be refused as well.
+    // Until the next sign-in, every request would be refused.
     void gate?.halt();
     return true;
   };
 
-  /** What this page sends would be done in the name of the person that the cookie is of by now. */
+  /** The cookie belongs to another person: requests of this page would run in their name. */
   const isOther = (id: string | undefined): boolean => {
     if (id === undefined || account() === undefined || id === account()?.id) return false;
     setReplaced(true);
@@ -163,12 +163,12 @@ export function createSession(call: Call, { gate, onEnter, shared }: SessionOpti
     return true;
   };
 
-  // Heard from outside, at any time.
+  // Called from outside, at any time.
   // oxlint-disable-next-line solid/reactivity
   shared?.follow((id) => {
     if (isOther(id)) return;
     if (id === undefined) end();
-    // Signed in again, in another tab.
+    // The person signed in again in another tab.
     else if (state() === 'expired') void enter().catch(() => undefined);
   });
 
@@ -196,7 +196,7 @@ export function createSession(call: Call, { gate, onEnter, shared }: SessionOpti
       if (answer?.authenticated !== true) return;
       const now = await call('auth.me', {}).catch(() => undefined);
       if (now === undefined || state() !== 'expired') return;
-      // The page of another person, and what is typed there, stays theirs.
+      // The page and its input belong to another person and stay unchanged.
       if (!isOther(now.id)) await enter().catch(() => undefined);
     },
     version,
@@ -216,7 +216,7 @@ export function createSession(call: Call, { gate, onEnter, shared }: SessionOpti
         return await enter();
       } catch (fault) {
         const problem = toProblem(fault);
-        // Somebody else was first: the account exists, so this is a login from here on.
+        // Another person was faster: the account exists, so this is a sign-in from now on.
         if (problem.code === 'conflict') setState('anonymous');
         return problem;
       }
@@ -253,35 +253,35 @@ export function createSession(call: Call, { gate, onEnter, shared }: SessionOpti
   };
 }
 
-/** Who a page is for. */
+/** The audience of a page. */
 export type Audience = 'setup' | 'login' | 'invited' | 'anyone' | 'member';
 
-interface Place {
+interface Address {
   readonly path: string;
   readonly search: string;
   readonly origin: string;
 }
 
-/** Where the browser has to go before a page for `audience` may be shown; undefined: it may stay. */
-export function redirect(state: SessionState, audience: Audience, place: Place): string | undefined {
+/** The redirect before a page for `audience` may be shown; undefined: no redirect. */
+export function redirect(state: SessionState, audience: Audience, address: Address): string | undefined {
   if (state === 'loading' || state === 'unreachable' || state === 'expired' || audience === 'anyone') return undefined;
   if (state === 'setup') return audience === 'setup' ? undefined : '/setup';
-  // Somebody else's session in this browser keeps nobody from accepting.
+  // An invitation can be accepted although another person is signed in with this browser.
   if (audience === 'invited') return undefined;
   if (state === 'anonymous') {
     if (audience === 'login') return undefined;
-    const next = audience === 'member' ? `${place.path}${place.search}` : '/';
+    const next = audience === 'member' ? `${address.path}${address.search}` : '/';
     return next === '/' ? '/login' : `/login?next=${encodeURIComponent(next)}`;
   }
   if (audience === 'member') return undefined;
-  const query = new URLSearchParams(place.search);
-  const next = safeNext(query.get('next'), place.origin);
+  const query = new URLSearchParams(address.search);
+  const next = safeNext(query.get('next'), address.origin);
   const refused = query.get('refused');
-  // Who is signed in wanted to link an account: their own page says what came of it.
+  // The signed-in person was linking an account, so the Account page shows the error.
   return refused !== null && (next === '/' || next === '/account') ? `/account?${new URLSearchParams({ refused })}` : next;
 }
 
-/** What can be said before asking the server: both fields are needed, a new password has a least length. */
+/** Checks before the request: both fields are required, and a new password has a minimum length. */
 export function missingCredentials({ username, password }: Credentials, shortest: number): Problem | undefined {
   const errors = [
     ...(username === '' ? [{ field: 'username', message: 'Enter a username.' }] : []),

@@ -7,19 +7,19 @@ interface Toast {
   readonly text: string;
   readonly action?: ToastAction;
   readonly tally?: Tally;
-  /** It does not go by itself. */
+  /** Has no timeout. */
   readonly lasting?: boolean;
 }
 
-/** Something that can be done about what the toast says, usually undone. */
+/** An action in a toast, usually Undo. */
 interface ToastAction {
   readonly label: string;
   readonly run: () => void;
 }
 
-/** One of several alike that a person does one after the other: they are one toast, whose action is that of all. */
+/** Similar toasts in a row are merged into one, whose action covers all of them. */
 interface Tally {
-  /** The same for all that belong together. */
+  /** Toasts with the same kind are merged. */
   readonly kind: string;
   readonly count: number;
   readonly text: (count: number) => string;
@@ -34,26 +34,26 @@ interface ToastOptions {
 export interface Toasts {
   readonly list: () => readonly Toast[];
   show(text: string, tone?: Toast['tone'], options?: ToastOptions): void;
-  /** Stays until a person dismisses it or the function is called that this returns. */
+  /** Stays until the person dismisses it or the returned function is called. */
   keep(text: string, tone?: Toast['tone'], options?: ToastOptions): () => void;
-  /** Says that `work` is under way while it takes longer than a second. */
+  /** Shows a progress toast when `work` takes longer than a second. */
   during<T>(work: Promise<T>): Promise<T>;
   dismiss(id: number): void;
-  /** None goes by itself while a person is at them. */
+  /** Pauses all timeouts while the pointer or the focus is on the toasts. */
   hold(on: boolean): void;
 }
 
-const KEPT = 4;
+const MOST_TOASTS = 4;
 const PATIENCE_MS = 1_000;
 const WORKING = 'Working…';
 const SHOWN_MS = 6_000;
-/** Somebody has to read it and decide. */
+/** Longer, since the person has to read it and decide. */
 const SHOWN_WITH_ACTION_MS = 12_000;
 
 /**
- * Short messages at the edge of the page. Bad news stays until it is dismissed, the rest goes by itself. Not Kobalte's Toast: that one
- * keeps its list in the module, cannot count several deletions into one Undo, and adds 4.5 kB gzip to the first page; the list pauses
- * below a pointer or the focus and is read out politely here, too.
+ * Short messages at the edge of the page. Errors stay until they are dismissed, other toasts time out. Not Kobalte's Toast: it stores
+ * its list in the module, cannot merge several deletions into one Undo, and adds 4.5 kB gzip to the first page. This list also pauses
+ * under the pointer or the focus, and is announced politely.
  */
 export function createToasts(timers: Timers = browserTimers): Toasts {
   const [list, setList] = createSignal<readonly Toast[]>([]);
@@ -81,15 +81,15 @@ export function createToasts(timers: Timers = browserTimers): Toasts {
       held = on;
       for (const toast of list()) countDown(toast);
     },
-    show(said, tone = 'plain', options = {}) {
+    show(message, tone = 'plain', options = {}) {
       last += 1;
-      const { tally, action, text } = together(said, options, list());
+      const { tally, action, text } = together(message, options, list());
       const { lasting = false } = options;
       const toast = { id: last, tone, text, lasting, ...(action && { action }), ...(tally && { tally }) };
       const replaced = (other: Toast) => other.text === text || (tally !== undefined && other.tally?.kind === tally.kind);
-      const kept = [...list().filter((other) => !replaced(other)), toast].slice(-KEPT);
-      for (const { id } of list()) if (!kept.some((other) => other.id === id)) dismiss(id);
-      setList(kept);
+      const remaining = [...list().filter((other) => !replaced(other)), toast].slice(-MOST_TOASTS);
+      for (const { id } of list()) if (!remaining.some((other) => other.id === id)) dismiss(id);
+      setList(remaining);
       countDown(toast);
     },
     keep(text, tone = 'plain', options = {}) {
@@ -114,7 +114,7 @@ export function createToasts(timers: Timers = browserTimers): Toasts {
   return toasts;
 }
 
-/** What is said and offered once the toasts of the same tally that are still there are counted in. */
+/** The text and action of a toast, merged with visible toasts of the same tally. */
 function together(text: string, { tally, action }: ToastOptions, shown: readonly Toast[]): ToastOptions & { text: string } {
   const before = shown.find((other) => tally !== undefined && other.tally?.kind === tally.kind);
   if (tally === undefined || before?.tally === undefined) return { text, ...(tally && { tally }), ...(action && { action }) };

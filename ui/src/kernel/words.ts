@@ -58,10 +58,6 @@ export function minutesWord(minutes: number): string {
   return plural(minutes, 'minute');
 }
 
-/** Durations to choose from, in minutes. */
-export const minuteChoices = (...minutes: readonly number[]) =>
-  minutes.map((count) => ({ value: String(count), label: minutesWord(count) }));
-
 const STEPS = [
   { below: 60, unit: 1, word: 'second' },
   { below: 3_600, unit: 60, word: 'minute' },

@@ -2,14 +2,14 @@ import { cellText } from '#core/lib/csv.ts';
 import { columnKind, type Table, toNumber, toTime } from '#core/lib/view/table.ts';
 import type { Drawing } from '#core/lib/view/drawing.ts';
 
-/** What the axis of a chart runs over. */
+/** The scale of the x axis. */
 export type Axis = 'time' | 'number' | 'category';
 
 export interface Point {
-  /** Of a category: its place. */
+  /** Position on the axis; for a category, its index. */
   readonly at: number;
   readonly label: unknown;
-  /** Of each series, in their order: null where a row has no number, undefined where there is no row. */
+  /** One per series, in order: null where a row has no number, undefined where there is no row. */
   readonly values: readonly (number | null | undefined)[];
 }
 
@@ -17,18 +17,18 @@ export interface ChartData {
   readonly axis: Axis;
   readonly series: readonly string[];
   readonly points: readonly Point[];
-  /** Categories that are not drawn. */
+  /** Number of categories that are not drawn. */
   readonly left_out: number;
 }
 
-/** More bars than this nobody reads. */
+/** More bars than this are unreadable. */
 const MOST_CATEGORIES = 50;
 const MOST_SERIES = 8;
 
-/** The rows as the points of a chart: one for each value of the axis, with a value for each series. */
+/** The rows as points of a chart: one point per value of the axis, with one value per series. */
 export function chartData({ kind, x, y, series }: Drawing, table: Table): ChartData {
   const found = x === null ? 'text' : columnKind(table, x);
-  // Parts and bars stand beside each other, whatever they are named by.
+  // Bars and pie parts are always categories, whatever the type of the column.
   const axis: Axis = kind === 'bar' || kind === 'pie' || found === 'text' ? 'category' : found;
   const [value = ''] = y;
   const names = series === null ? [...y] : [...new Set(table.rows.map((row) => cellText(row[series])))].slice(0, MOST_SERIES);
@@ -46,12 +46,12 @@ export function chartData({ kind, x, y, series }: Drawing, table: Table): ChartD
   }
   const all = [...points.values()];
   if (axis !== 'category') return { axis, series: names, points: all.toSorted((a, b) => a.at - b.at), left_out: 0 };
-  // Of a pie every part counts.
+  // A pie needs all of its parts.
   const most = kind === 'pie' ? all.length : MOST_CATEGORIES;
   return { axis, series: names, points: all.slice(0, most), left_out: Math.max(0, all.length - most) };
 }
 
-/** Round numbers that span the values, with zero among them. */
+/** Round numbers that span the values, including zero. */
 export function ticksFor(values: readonly number[], wanted = 5): number[] {
   const [low, high] = values.reduce(([least, most], value) => [Math.min(least, value), Math.max(most, value)], [0, 0]);
   if (low === high) return [0, 1];
@@ -70,7 +70,7 @@ export interface Part {
   readonly value: number;
 }
 
-/** The parts of a pie, the largest first; what is beyond six is one part. Null: these numbers are no parts of a whole. */
+/** The parts of a pie, largest first; those beyond six are combined. Null: the numbers cannot be parts of a whole. */
 export function partsOf({ points }: ChartData): Part[] | null {
   const parts = points.map(({ label, values }) => ({ label: cellText(label), value: values[0] ?? 0 }));
   const total = parts.reduce((sum, { value }) => sum + value, 0);

@@ -1,16 +1,19 @@
 import { cellText } from '#core/lib/csv.ts';
 import { toNumber, toTime } from '#core/lib/view/table.ts';
 
-/** What the values of an axis are. Days and months have no zone. */
+/** The type of a time axis. Days and months have no zone. */
 export type TimeAxis = 'months' | 'days' | 'moments';
 
-/** How cells, axes and counts are written for one reader. */
+/** Formats cells and axes for a locale and a time zone. */
 export interface Format {
-  /** A cell, by the kind of its column. @param style a number format of the view. */
+  /**
+   * A cell, by the kind of its column.
+   * @param style a number format of the view.
+   */
   cell(value: unknown, kind: 'number' | 'time' | 'text', style?: string | null): string;
   /** A number on an axis or beside a part: short. */
   axis(value: number, style: string | null): string;
-  /** A time on an axis that spans so many milliseconds. */
+  /** A time on an axis that spans `span` milliseconds. */
   tick(time: number, span: number, of: TimeAxis): string;
   count(value: number): string;
   compare(a: string, b: string): number;
@@ -22,14 +25,14 @@ const STYLES: Readonly<Record<string, Intl.NumberFormatOptions>> = {
   compact: { notation: 'compact', maximumFractionDigits: 1 },
   percent: { style: 'percent', maximumFractionDigits: 1 },
 };
-/** Whoever writes a format is at some point halfway through it: what is none leaves numbers as they are. */
+/** A currency code may be incomplete while it is typed: an invalid one leaves numbers unformatted. */
 const CURRENCY = /^[A-Z]{3}$/;
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
 const MINUTE_MS = 60_000;
-/** Between labels of an axis that spans less, there is less than a minute. */
+/** On an axis with a shorter span, labels are less than a minute apart. */
 const FEW_MINUTES_MS = 10 * MINUTE_MS;
 const DAY_MS = 86_400_000;
-/** Enough for every round number, and for small ones. */
+/** Enough digits for round numbers, and for small ones. */
 const SHORT: Intl.NumberFormatOptions = { maximumSignificantDigits: 4 };
 
 export function createFormat(locale?: string, time_zone?: string): Format {
@@ -58,7 +61,7 @@ export function createFormat(locale?: string, time_zone?: string): Format {
     const number = toNumber(value) ?? 0;
     if (style === 'bytes') return bytes(number);
     const options = STYLES[style] ?? (CURRENCY.test(style) ? { style: 'currency', currency: style } : {});
-    // A number that came as text is written with all its digits.
+    // A number that arrived as a string is formatted with all its digits.
     return written({ ...options, ...extra }).format(value as number);
   };
   const time = (value: unknown): string => {
@@ -96,7 +99,7 @@ export function createFormat(locale?: string, time_zone?: string): Format {
   };
 }
 
-/** What a client names, when this browser knows it. */
+/** The locale or time zone that the client sent, if this browser supports it. */
 function known(name: string | undefined, check: (name: string) => unknown): string | undefined {
   if (name === undefined) return undefined;
   try {

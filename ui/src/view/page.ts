@@ -28,7 +28,7 @@ const say = (text: string): void => {
 const place = (element: HTMLElement): void => result_place.replaceChildren(element);
 const saySomething = (text: string): void => place(el('p', { class: 'sv-soft', role: 'status' }, text));
 
-/** Frames of clients seldom have the clipboard, whose use is an error then; what is selected may be copied everywhere. */
+/** Most client frames block the clipboard API; copying a selection works everywhere. */
 function copy(text: string): void {
   const from = document.activeElement;
   const area = el('textarea', { class: 'sv-hidden', 'aria-hidden': 'true' });
@@ -52,7 +52,7 @@ async function save(csv: string): Promise<void> {
   }
 }
 
-/** What a tool says of its view: clients that declare nothing get it in the list of tools alone. */
+/** The view definition of a tool: clients that declare nothing get it only in the tool list. */
 function viewIn(of: unknown): unknown {
   const meta = isMembers(of) ? of['_meta'] : undefined;
   return isMembers(meta) ? meta['sluice/view'] : undefined;
@@ -74,7 +74,7 @@ function draw(): void {
   drawNext(latest);
 }
 
-/** Only a tool that reads may be run from here: a button in a page is nobody's consent. */
+/** Only read-only tools may be called from here, because a button in the page is not a consent. */
 function runnable(): { readonly name: string; readonly schema: Members } | null {
   const info = isMembers(context['toolInfo']) ? context['toolInfo']['tool'] : undefined;
   const { name, inputSchema: schema, annotations } = isMembers(info) ? info : {};
@@ -88,7 +88,7 @@ function drawArguments(): void {
   form_place.replaceChildren(...(form === null ? [] : [form]));
 }
 
-/** A tool that returns its rows in parts says where the next one begins. */
+/** A tool with paged rows returns the position of the next page. */
 function drawNext({ structuredContent: found }: Members): void {
   const tool = runnable();
   const next = isMembers(found) ? found['next'] : undefined;
@@ -109,7 +109,7 @@ async function runAgain(name: string, values: Members): Promise<void> {
   }
 }
 
-/** The client's own colours and letters; everything has a value without them. */
+/** Applies the client's theme, CSS variables and safe areas; everything has a default. */
 function dress(): void {
   const { theme, styles, safeAreaInsets: insets } = context;
   if (theme === 'light' || theme === 'dark') root.dataset['theme'] = theme;

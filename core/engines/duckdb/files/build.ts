@@ -2,14 +2,15 @@ import { copyFileSync, constants, rmSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance, type DuckDBResultReader } from '@duckdb/node-api';
 import type { DuckdbQuestion } from '../messages.ts';
+import { tidyColumns } from './columns.ts';
 import { csvSources } from './csv.ts';
 import { inUtf8 } from './encoding.ts';
 import { longLine } from './lines.ts';
-import type { BuildStep, BuiltTable, MadeTable, Rejected, TableName } from './plan.ts';
+import type { BuildStep, BuiltTable, CachedTable, Rejected, TableName } from './plan.ts';
 import { copySqlite } from './sqlite.ts';
 import { FILENAME, pathsOf, quoted, type SourceText, tableOf } from './text.ts';
 
-/** The program that makes a cache reads files, and never runs a statement of anybody else. */
+/** Settings of the program that builds a cache. It reads files and only runs internal statements. */
 const SETTINGS: Record<string, string> = {
   threads: '2',
   memory_limit: '700MB',
@@ -20,24 +21,24 @@ const SETTINGS: Record<string, string> = {
   allow_unsigned_extensions: 'false',
   allow_persistent_secrets: 'false',
   errors_as_json: 'true',
-  // Half the bytes, and half the time for thousands of tables, of what DuckDB writes for its oldest readers.
+  // Half the bytes, and for thousands of tables half the time, of the default format for old versions.
   storage_compatibility_version: 'v1.2.0',
 };
-/** Bytes of the smallest block that DuckDB knows; that of others has 256 KiB. */
+/** Bytes of the smallest block size of DuckDB; the default is 256 KiB. */
 const SMALL_BLOCK = '16384';
-/** Bytes that the files have on average, at most. */
+/** Below this average size of files the small block size is used. */
 const SMALL_FILE = 256 * 1024;
 const SHOWN_REJECTS = 20;
 const OUT_OF_MEMORY = /out of memory|failed to allocate|could not allocate/i;
-/** In the words of Linux, for a disk and for the share of it that a user may have. */
+/** Messages of Linux for a full disk and for an exceeded quota. */
 const NO_SPACE = /no space left on device|disk quota exceeded/i;
-/** Of the longest record of a JSON file; DuckDB takes several of them at once. */
-const OBJECT_BYTES = 16 * 1024 * 1024;
+/** Maximum bytes of a JSON record; DuckDB buffers several of them at once. */
+const MAX_OBJECT_BYTES = 16 * 1024 * 1024;
 
 type ReadStep = Extract<BuildStep, { step: 'read' }>;
 type BuildResult = Omit<BuiltTable, 'step'>;
 
-/** Makes the cache, from a copy of the one before where there is one. @param reading called before each step. */
+/** Builds the cache, starting from a copy of the previous one if there is one. @param reading called before each step. */
 export async function buildTables(
   { file, copy_of, steps }: Extract<DuckdbQuestion, { ask: 'build' }>,
   reading: (step: number) => void,
@@ -59,14 +60,14 @@ export async function buildTables(
   return built;
 }
 
-/** A table takes a block at least: thousands of small ones would be gigabytes, all of which a change of one copies. */
+/** A table takes at least one block. Thousands of small tables would take gigabytes, which every change copies. */
 function areSmall(steps: readonly BuildStep[]): boolean {
   const paths = steps.flatMap((step) => (step.step === 'read' ? step.paths : []));
   const sum = paths.reduce((bytes, path) => bytes + (statSync(path, { throwIfNoEntry: false })?.size ?? 0), 0);
   return sum < SMALL_FILE * steps.length;
 }
 
-/** A file that cannot be read leaves the table that is there. @param copies where copies of its files may be. */
+/** When a file cannot be read, its previous table stays. @param copies folder for copies of its files. */
 async function readStep(connection: DuckDBConnection, step: ReadStep, copies: string): Promise<BuildResult> {
   await connection.run('BEGIN');
   try {
@@ -77,9 +78,9 @@ async function readStep(connection: DuckDBConnection, step: ReadStep, copies: st
     return outcome;
   } catch (error) {
     await connection.run('ROLLBACK').catch(() => undefined);
-    // Nothing is wrong with the file: it is read again once there is room.
+    // The file itself is fine; it is read again once there is space.
     if (NO_SPACE.test(String(error))) throw error;
-    return { tables: [], rejected: [], rejected_rows: 0, notes: [], error: complaintOf(error, step, copies) };
+    return { tables: [], rejected: [], rejected_rows: 0, notes: [], offers: [], error: sentenceOf(error, step, copies) };
   } finally {
     rmSync(copies, { recursive: true, force: true });
     if (step.kind === 'csv') await forgetRejects(connection);
@@ -88,18 +89,18 @@ async function readStep(connection: DuckDBConnection, step: ReadStep, copies: st
 
 async function readSqlite(connection: DuckDBConnection, step: ReadStep): Promise<BuildResult> {
   const { names, notes } = await copySqlite(connection, step.paths[0]!, step.schema);
-  const tables: MadeTable[] = [];
+  const tables: CachedTable[] = [];
   for (const name of names) {
     const table = { schema: step.schema, name };
-    tables.push(await made(connection, table, await connection.runAndReadAll(`SELECT count(*) FROM ${tableOf(table)}`)));
+    tables.push(await describeTable(connection, table, await connection.runAndReadAll(`SELECT count(*) FROM ${tableOf(table)}`)));
   }
-  return { tables, rejected: [], rejected_rows: 0, notes, error: null };
+  return { tables, rejected: [], rejected_rows: 0, notes, offers: [], error: null };
 }
 
-/** The first way that works; each begins where the one before left nothing. */
+/** Tries several ways to read a file and uses the first that works. A failed one leaves nothing behind. */
 async function readFile(connection: DuckDBConnection, step: ReadStep, table: string, copies: string): Promise<BuildResult> {
   const fault = step.kind === 'csv' ? await longLine(step.paths) : null;
-  if (fault !== null) return { tables: [], rejected: [], rejected_rows: 0, notes: [], error: fault };
+  if (fault !== null) return { tables: [], rejected: [], rejected_rows: 0, notes: [], offers: [], error: fault };
   const target = tableOf({ schema: step.schema, name: table });
   let first: unknown;
   for (const source of sourcesOf(step)) {
@@ -107,14 +108,16 @@ async function readFile(connection: DuckDBConnection, step: ReadStep, table: str
     try {
       const paths = step.kind === 'parquet' ? step.paths : await inUtf8(step.paths, source.encoding, copies);
       const count = await connection.runAndReadAll(`CREATE OR REPLACE TABLE ${target} AS ${source.sql(paths)}`);
-      const found = await made(connection, { schema: step.schema, name: table }, count);
+      const offers = step.kind === 'csv' ? await tidyColumns(connection, { schema: step.schema, name: table }, step) : [];
+      const described = await describeTable(connection, { schema: step.schema, name: table }, count);
       const { rejected, rejected_rows } = source.rejects ? await rejects(connection) : { rejected: [], rejected_rows: 0 };
-      if (found.rows === 0 && rejected_rows > 0) throw new Error(rejected[0]?.reason ?? 'Every line was rejected.');
-      return { tables: [found], rejected, rejected_rows, notes: source.note === null ? [] : [source.note], error: null };
+      if (described.rows === 0 && rejected_rows > 0) throw new Error(rejected[0]?.reason ?? 'Every line was rejected.');
+      const notes = source.note === null ? [] : [source.note];
+      return { tables: [described], rejected, rejected_rows, notes, offers, error: null };
     } catch (error) {
       first ??= error;
       if (OUT_OF_MEMORY.test(String(error))) break;
-      // A statement that failed ends its transaction.
+      // A failed statement has already ended the transaction.
       await connection.run('ROLLBACK').catch(() => undefined);
       await connection.run('BEGIN');
       await connection.run(`CREATE SCHEMA IF NOT EXISTS ${quoted(step.schema)}`);
@@ -130,7 +133,7 @@ function sourcesOf(step: ReadStep): SourceText[] {
   const read = (paths: string): string =>
     step.kind === 'parquet'
       ? `read_parquet(${[paths, ...options].join(', ')})`
-      : `read_json(${[paths, ...options, 'sample_size = -1', `maximum_object_size = ${OBJECT_BYTES}`].join(', ')})`;
+      : `read_json(${[paths, ...options, 'sample_size = -1', `maximum_object_size = ${MAX_OBJECT_BYTES}`].join(', ')})`;
   const is_text = settings.as_text === true;
   const types = is_text ? [] : Object.entries(settings.types ?? {});
   const casts = types.map(([name, type]) => `CAST(${quoted(name)} AS ${type}) AS ${quoted(name)}`);
@@ -141,8 +144,11 @@ function sourcesOf(step: ReadStep): SourceText[] {
   return [{ sql, encoding: settings.encoding, note: null, rejects: false }];
 }
 
-/** The columns of one table: lists of all columns take longer with every table. @param count its only value is that of the rows. */
-async function made(connection: DuckDBConnection, table: TableName, count: DuckDBResultReader): Promise<MadeTable> {
+/**
+ * Describes one table at a time: listing the columns of all tables takes longer with every table. @param count its only value is
+ * the row count.
+ */
+async function describeTable(connection: DuckDBConnection, table: TableName, count: DuckDBResultReader): Promise<CachedTable> {
   const columns = await connection.runAndReadAll(`DESCRIBE ${tableOf(table)}`);
   return {
     ...table,
@@ -172,8 +178,8 @@ function reasonOf(reason: string): string {
   return reason.split('\n')[0]!.trim();
 }
 
-/** What DuckDB says in terms of its own code. */
-const IN_PLAIN_WORDS: readonly (readonly [RegExp, string])[] = [
+/** Replacements for DuckDB messages that mention its internals. */
+const PLAIN_SENTENCES: readonly (readonly [RegExp, string])[] = [
   [/not utf-8 encoded/i, 'The text is not UTF-8. Set the encoding of the file, or save it as UTF-8.'],
   [/maximum_object_size/i, 'A record of the file is longer than 16 MiB.'],
   [OUT_OF_MEMORY, 'The file needs more memory than importing may use.'],
@@ -189,20 +195,20 @@ async function forgetRejects(connection: DuckDBConnection): Promise<void> {
     await connection.run(`DROP TABLE IF EXISTS ${table}`).catch(() => undefined);
 }
 
-/** DuckDB's words without the path, its hints and its list of settings. */
-function complaintOf(error: unknown, { paths, kind }: ReadStep, copies: string): { message: string; line: number | null } {
+/** DuckDB's message without the path, its hints and its list of settings. */
+function sentenceOf(error: unknown, { paths, kind }: ReadStep, copies: string): { message: string; line: number | null } {
   const text = error instanceof Error ? error.message : String(error);
   const start = text.indexOf('{"');
   let message = text;
   try {
     message = String((JSON.parse(text.slice(Math.max(0, start))) as Record<string, unknown>)['exception_message']);
   } catch {
-    // It has no such form.
+    // The error has no JSON form.
   }
   const line = /\bon line:?\s*(\d+)|\bline (\d+)/i.exec(message);
   message = message.replaceAll(`${copies}/`, '');
   for (const path of paths) message = message.replaceAll(path, basename(path));
-  const plain = IN_PLAIN_WORDS.find(([pattern]) => pattern.test(message))?.[1];
+  const plain = PLAIN_SENTENCES.find(([pattern]) => pattern.test(message))?.[1];
   const sentence =
     plain ??
     (message

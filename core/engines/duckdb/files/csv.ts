@@ -1,3 +1,4 @@
+import type { FileSettings } from '#core/contract/definitions/file-settings.ts';
 import { beginningOf, decodingOf } from './encoding.ts';
 import type { BuildStep } from './plan.ts';
 import { FILENAME, literal, pathsOf, type SourceText } from './text.ts';
@@ -8,8 +9,8 @@ const DELIMITERS = [',', ';', '\t', '|'];
 const REJECTS = 10_000;
 
 /**
- * Ways to read CSV, the strictest first. Types come from all rows, not from a sample; what does not fit becomes text. The delimiter is
- * read from the first line: one short line at the end makes DuckDB take the whole file for one column.
+ * Ways to read CSV, the strictest first. Types are inferred from all rows, not from a sample; a column that fits no type becomes
+ * text. The delimiter is taken from the first line, because one short last line makes DuckDB read the whole file as one column.
  */
 export function csvSources(step: ReadStep): SourceText[] {
   const { settings } = step;
@@ -17,15 +18,15 @@ export function csvSources(step: ReadStep): SourceText[] {
   const bytes = beginningOf(step.paths[0]!);
   const ways = [
     { ...plain, note: null },
-    ...(plain.text || settings.types
+    ...(plain.text || settings.types || settings.thousands
       ? []
       : [{ ...plain, text: true, note: 'The types of the columns could not be told apart, so all of them are text.' }]),
-    // What has zero bytes is no text of one byte for each letter.
+    // A file with zero bytes is not in a single-byte encoding.
     ...(settings.encoding || bytes.includes(0)
       ? []
       : [{ encoding: 'latin-1' as const, text: plain.text, note: 'The file is not UTF-8 and was read as Latin-1.' }]),
   ];
-  const beginning = new TextDecoder(decodingOf(bytes, settings.encoding)).decode(bytes);
+  const beginning = decoded(bytes, settings.encoding);
   const delimiter = settings.delimiter ?? delimiterOf(beginning);
   const numbers = settings.decimal === undefined ? numbersIn(beginning, delimiter) : settings.decimal === ',' ? WITH_COMMA : [];
   return ways.map(({ encoding, text, note }) => ({
@@ -36,6 +37,12 @@ export function csvSources(step: ReadStep): SourceText[] {
   }));
 }
 
+const decoded = (bytes: Buffer, encoding: FileSettings['encoding']): string =>
+  new TextDecoder(decodingOf(bytes, encoding)).decode(bytes);
+
+/** The first line with text of a file, which most often has the names of its columns. */
+export const headerOf = ({ paths, settings }: ReadStep): string => firstLine(decoded(beginningOf(paths[0]!), settings.encoding));
+
 function textOf(
   { many, settings }: ReadStep,
   paths: readonly string[],
@@ -43,29 +50,28 @@ function textOf(
   numbers: readonly string[],
   text: boolean,
 ): string {
-  const { header, dates, types } = settings;
+  const { header, dates } = settings;
+  // The numbers of these columns are read once they are in the table.
+  const texts = Object.keys(settings.thousands ?? {}).map((name): [string, string] => [name, 'VARCHAR']);
+  const types = [...Object.entries(settings.types ?? {}).filter(([name]) => settings.thousands?.[name] === undefined), ...texts];
   const options = [
     'sample_size = -1',
-    // Tables with the columns of several files know no rejected lines.
+    // DuckDB cannot report rejected lines when several files are combined by column name.
     ...(many ? [] : ['store_rejects = true', `rejects_limit = ${REJECTS}`]),
     ...(delimiter === null ? [] : [`delim = ${literal(delimiter)}`]),
     ...(header === undefined ? [] : [`header = ${header}`]),
     ...numbers,
     ...(dates === undefined ? [] : [`dateformat = ${literal(dates)}`]),
     ...(text ? ['all_varchar = true'] : []),
-    ...(types === undefined || text
+    ...(types.length === 0 || text
       ? []
-      : [
-          `types = {${Object.entries(types)
-            .map(([name, type]) => `${literal(name)}: ${literal(type)}`)
-            .join(', ')}}`,
-        ]),
+      : [`types = {${types.map(([name, type]) => `${literal(name)}: ${literal(type)}`).join(', ')}}`]),
     ...(many ? ['union_by_name = true', 'filename = true'] : []),
   ];
   return `SELECT *${many ? ` REPLACE (${FILENAME})` : ''} FROM read_csv(${[pathsOf(paths), ...options].join(', ')})`;
 }
 
-/** The most frequent of the usual ones in the first line, outside of quotes; null: there is one column. */
+/** The most frequent common delimiter in the first line, outside quotes. Null: there is one column. */
 function delimiterOf(beginning: string): string | null {
   const line = firstLine(beginning).replaceAll(/"[^"]*"/g, '');
   const counts = DELIMITERS.map((delimiter) => ({ delimiter, count: line.split(delimiter).length - 1 }));
@@ -75,14 +81,15 @@ function delimiterOf(beginning: string): string | null {
 
 const COMMA = `decimal_separator = ','`;
 const WITH_COMMA = [COMMA, `thousands = '.'`];
-const COMMA_NUMBER = /^[-+]?(?:\d+|\d{1,3}(?:\.\d{3})+),\d+$/;
-/** 1.234 may be either. */
+/** A number with a decimal comma. `1,234` is ambiguous and does not count. */
+const COMMA_NUMBER = /^[-+]?(?:\d+,(?!\d{3}$)\d+|\d{1,3}(?:\.\d{3})+,\d+)$/;
+/** A number with a decimal point. `1.234` is ambiguous and does not count. */
 const POINT_NUMBER = /^[-+]?\d+\.(?!\d{3}$)\d+$/;
 const THOUSANDS = /\.\d{3},/;
-/** Without their points, dates would be numbers. */
+/** Without their points, dates would look like numbers. */
 const DATED = /^\d{1,4}\.\d{1,2}\.\d/;
 
-/** How numbers are written, where some have a decimal comma and none a point. */
+/** The decimal separators to try: a comma only when some numbers have one and none has a point. */
 function numbersIn(beginning: string, delimiter: string | null): readonly string[] {
   if (delimiter === null || delimiter === ',') return [];
   const lines = beginning.split(/\r\n|\n|\r/).slice(1);

@@ -7,7 +7,7 @@ import { piecesOf } from './lines.ts';
 
 const BEGINNING = 64 * 1024;
 
-/** The first bytes of a text file, or of what it unpacks to. */
+/** The first bytes of a text file, after decompression. */
 export function beginningOf(path: string): Buffer {
   const buffer = Buffer.alloc(BEGINNING);
   const file = openSync(path, 'r');
@@ -16,24 +16,27 @@ export function beginningOf(path: string): Buffer {
     if (!/\.gz$/i.test(path)) return bytes;
     return gunzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: 64 * BEGINNING }).subarray(0, BEGINNING);
   } catch {
-    // DuckDB says better what is wrong with it.
+    // DuckDB reports what is wrong with the file.
     return Buffer.alloc(0);
   } finally {
     closeSync(file);
   }
 }
 
-/** Of what `TextDecoder` knows. Latin-1 is read as on the Web: Windows-1252 has the same letters, and those of spreadsheets too. */
+/**
+ * Names for `TextDecoder`. Latin-1 is read as Windows-1252, as on the Web: it has the same letters, plus characters that
+ * spreadsheets use.
+ */
 type Decoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
 
-/** How a file is decoded. @param wanted absent: it is UTF-16 where its first bytes show it, else UTF-8. */
-export function decodingOf(beginning: Buffer, wanted: FileSettings['encoding']): Decoding {
-  if (wanted === 'utf-8') return 'utf-8';
-  if (wanted === 'latin-1') return 'windows-1252';
-  return utf16Of(beginning) ?? (wanted === 'utf-16' ? 'utf-16le' : 'utf-8');
+/** How a file is decoded. @param selected absent: UTF-16 if its first bytes show it, else UTF-8. */
+export function decodingOf(beginning: Buffer, selected: FileSettings['encoding']): Decoding {
+  if (selected === 'utf-8') return 'utf-8';
+  if (selected === 'latin-1') return 'windows-1252';
+  return utf16Of(beginning) ?? (selected === 'utf-16' ? 'utf-16le' : 'utf-8');
 }
 
-/** By the mark at the beginning, or by the zero bytes that are half of every Latin letter. */
+/** Recognised by the byte order mark, or by the zero bytes of Latin letters. */
 function utf16Of(beginning: Buffer): 'utf-16le' | 'utf-16be' | null {
   const mark = beginning.subarray(0, 2).toString('hex');
   if (mark === 'fffe') return 'utf-16le';
@@ -45,17 +48,17 @@ function utf16Of(beginning: Buffer): 'utf-16le' | 'utf-16be' | null {
   return odd > 4 * even ? 'utf-16le' : even > 4 * odd ? 'utf-16be' : null;
 }
 
-/** DuckDB reads UTF-8 alone in full: files in other encodings are copied into `folder` first. @returns what to read. */
-export async function inUtf8(paths: readonly string[], wanted: FileSettings['encoding'], folder: string): Promise<string[]> {
+/** DuckDB fully supports UTF-8 only, so files in other encodings are copied into `folder`. @returns the paths to read. */
+export async function inUtf8(paths: readonly string[], selected: FileSettings['encoding'], folder: string): Promise<string[]> {
   const read: string[] = [];
   for (const path of paths) {
-    const decoding = decodingOf(beginningOf(path), wanted);
+    const decoding = decodingOf(beginningOf(path), selected);
     read.push(decoding === 'utf-8' ? path : await copied(path, decoding, folder));
   }
   return read;
 }
 
-/** Under its own name, by which DuckDB knows what is packed. */
+/** The copy has the same file name, because DuckDB recognises compression by it. */
 async function copied(path: string, decoding: Decoding, folder: string): Promise<string> {
   const target = join(folder, basename(path));
   mkdirSync(folder, { recursive: true, mode: 0o700 });

@@ -2,20 +2,20 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Milliseconds after which a lock that nobody renews belongs to nobody. */
-const STALE = 10_000;
+/** Milliseconds after which a lock that is not renewed counts as abandoned. */
+const STALE_MS = 10_000;
 const RENEW = 2_000;
 
 export interface FileLock {
-  /** Null: another one has it. */
+  /** Null: another process holds it. */
   take(path: string): { release(): void } | null;
 }
 
 /**
- * A lock between processes, of one machine or of several that share the folder. Their clocks may differ: it is stale when its time has
- * not changed for so long by the clock of whoever waits.
+ * A lock between processes on one machine, or on several machines that share the folder. Their clocks may differ: a lock is stale
+ * when its modification time has not changed for `stale_ms` on the clock of the waiting process.
  */
-export function createFileLock(stale_ms = STALE): FileLock {
+export function createFileLock(stale_ms = STALE_MS): FileLock {
   let seen = { state: '', since: 0 };
 
   const isStale = (path: string): boolean => {
@@ -35,7 +35,7 @@ export function createFileLock(stale_ms = STALE): FileLock {
       }
       const timer = setInterval(() => {
         const now = new Date();
-        // Whoever took it for stale has it now.
+        // If another process took the lock as stale, it is not renewed.
         if ((ownerOf(path) ?? id) === id) ignoreErrors(() => utimesSync(path, now, now));
       }, RENEW);
       timer.unref();
@@ -51,7 +51,10 @@ export function createFileLock(stale_ms = STALE): FileLock {
 
 const OWNER = 'owner';
 
-/** Of several that find it stale, the rename of one succeeds; what another has made since is put back. */
+/**
+ * When several processes find it stale, only one rename succeeds. If another process has created a new lock since, that lock is
+ * restored.
+ */
 function steal(path: string, state: string): void {
   const stolen = `${path}.${randomUUID()}`;
   ignoreErrors(() => {
@@ -61,7 +64,7 @@ function steal(path: string, state: string): void {
   });
 }
 
-/** Empty: nobody has it. Another text whenever it is renewed, and with each owner. */
+/** Empty: the lock is free. The text changes when the lock is renewed, and with each owner. */
 function stateOf(path: string): string {
   const found = statSync(path, { throwIfNoEntry: false });
   return found === undefined ? '' : `${found.mtimeMs} ${ownerOf(path) ?? ''}`;
@@ -79,6 +82,6 @@ function ignoreErrors(work: () => void): void {
   try {
     work();
   } catch {
-    // Another one was first.
+    // Another process removed it first.
   }
 }

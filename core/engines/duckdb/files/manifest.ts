@@ -1,27 +1,28 @@
 import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { BuildStep, BuiltTable, MadeTable, PlannedTable, TableName } from './plan.ts';
+import type { BuildStep, BuiltTable, CachedTable, PlannedTable, TableName } from './plan.ts';
 
-/** What became of a file, or of the files of a pattern, the last time that it was read. */
+/** The last import of a file, or of the files of a pattern. */
 export interface ManifestEntry {
   readonly key: string;
   readonly files: readonly string[];
   readonly schema: string;
   readonly table: string | null;
   readonly mark: string;
-  /** Milliseconds; of the tables that are there, not of an attempt that failed. */
+  /** Milliseconds. The time of the last successful import. */
   readonly imported_at: number | null;
-  /** The tables that are served: those of the last time that went well. */
-  readonly tables: readonly MadeTable[];
+  /** The tables that are served: those of the last successful import. */
+  readonly tables: readonly CachedTable[];
   readonly rejected: BuiltTable['rejected'];
   readonly rejected_rows: number;
   readonly notes: readonly string[];
+  readonly offers: BuiltTable['offers'];
   readonly error: BuiltTable['error'];
 }
 
-/** A cache and what is in it; it is one file that is replaced as a whole. */
+/** Describes a cache and its contents. The file is replaced as a whole. */
 export interface Manifest {
-  /** The name of the cache beside it. */
+  /** File name of the cache beside it. */
   readonly cache: string;
   readonly entries: readonly ManifestEntry[];
 }
@@ -37,7 +38,7 @@ export function readManifest(folder: string): Manifest | null {
   }
 }
 
-/** Another text after every change; costs a few microseconds. */
+/** A text that changes with the manifest; costs a few microseconds. */
 export function manifestMark(folder: string): string {
   const found = statSync(join(folder, NAME), { bigint: true, throwIfNoEntry: false });
   return found === undefined ? '' : `${found.ino}.${found.mtimeNs}`;
@@ -49,22 +50,22 @@ export function writeManifest(folder: string, manifest: Manifest): void {
   renameSync(`${path}.new`, path);
 }
 
-/** What has to be done so that a cache holds what is planned. */
+/** The steps that bring a cache up to date with a plan. */
 export interface Difference {
   readonly steps: readonly BuildStep[];
-  /** The table that each step reads; null: it drops. */
+  /** The table that each step reads. Null: the step drops tables. */
   readonly planned: readonly (PlannedTable | null)[];
 }
 
-/** @param fileOf the absolute path of a file. @returns null when nothing changed. */
+/** @param fileOf returns the absolute path of a file. @returns null when nothing changed. */
 export function difference(
   plan: readonly PlannedTable[],
   manifest: Manifest | null,
   fileOf: (name: string) => string,
 ): Difference | null {
   const before = new Map(manifest?.entries.map((entry) => [entry.key, entry]));
-  const kept = new Set(plan.flatMap((each) => (isSamePlace(each, before.get(each.key)) ? [each.key] : [])));
-  const dropped: TableName[] = [...before.values()].filter(({ key }) => !kept.has(key)).flatMap(({ tables }) => [...tables]);
+  const retained = new Set(plan.flatMap((each) => (hasSameName(each, before.get(each.key)) ? [each.key] : [])));
+  const dropped: TableName[] = [...before.values()].filter(({ key }) => !retained.has(key)).flatMap(({ tables }) => [...tables]);
   const changed = plan.filter(({ key, mark }) => before.get(key)?.mark !== mark);
   if (manifest !== null && changed.length === 0 && before.size === plan.length) return null;
   const reads = changed.map((each): BuildStep => ({
@@ -80,10 +81,10 @@ export function difference(
   return { steps: [...drops, ...reads], planned: [...drops.map(() => null), ...changed] };
 }
 
-const isSamePlace = (planned: PlannedTable, entry: ManifestEntry | undefined): boolean =>
+const hasSameName = (planned: PlannedTable, entry: ManifestEntry | undefined): boolean =>
   entry !== undefined && entry.schema === planned.schema && entry.table === planned.table;
 
-/** What a cache holds after its steps: a file that could not be read keeps what it had. */
+/** The manifest after the steps have run. A file that could not be read retains its previous tables. */
 export function nextManifest(
   cache: string,
   plan: readonly PlannedTable[],
@@ -99,19 +100,20 @@ export function nextManifest(
     const result = results.get(each.key);
     if (result === undefined && old !== undefined) return old;
     const { key, schema, table, mark } = each;
-    const place = { key, files: each.files.map(({ name }) => name), schema, table, mark };
+    const common = { key, files: each.files.map(({ name }) => name), schema, table, mark };
     if (result !== undefined && result.error === null) {
-      const { tables, rejected, rejected_rows, notes, error } = result;
-      return { ...place, tables, rejected, rejected_rows, notes, error, imported_at: now };
+      const { tables, rejected, rejected_rows, notes, offers, error } = result;
+      return { ...common, tables, rejected, rejected_rows, notes, offers, error, imported_at: now };
     }
     const error = result?.error ?? { message: 'The file was not read.', line: null };
-    const last = isSamePlace(each, old) ? old : undefined;
+    const last = hasSameName(each, old) ? old : undefined;
     return {
-      ...place,
+      ...common,
       tables: last?.tables ?? [],
       rejected: [],
       rejected_rows: 0,
       notes: [],
+      offers: [],
       error,
       imported_at: last?.imported_at ?? null,
     };

@@ -1,32 +1,33 @@
 import { createHash } from 'node:crypto';
 import { basename, dirname } from 'node:path/posix';
-import type { FileSettings, FolderSettings } from '#core/contract/definitions/file-settings.ts';
+import type { ColumnOffer } from '#core/contract/definitions/files.ts';
+import type { FileSettings, FolderSettings, Thousands } from '#core/contract/definitions/file-settings.ts';
 import { matcherOf } from '#core/lib/wildcards.ts';
 import { type FileKind, type FoundFile, kindOfFile } from './scan.ts';
-import { giveNames, type TableNames, type Wish } from './table-names.ts';
+import { assignNames, type TableNames, type NameRequest } from './table-names.ts';
 
-/** What becomes of one file, or of the files of one pattern. */
+/** The table planned for one file, or for the files of one pattern. */
 export interface PlannedTable {
-  /** The name of the file, or the pattern. */
+  /** The file name or the pattern. */
   readonly key: string;
   readonly files: readonly FoundFile[];
   readonly kind: FileKind;
   readonly schema: string;
-  /** A SQLite file is a schema with tables of its own. */
+  /** Null for a SQLite file, which becomes a schema with its tables. */
   readonly table: string | null;
   readonly settings: FileSettings;
-  /** Another text when anything changes that its rows depend on. */
+  /** A text that changes with everything that the rows depend on. */
   readonly mark: string;
 }
 
-/** What the program that makes the cache does, in this order. */
+/** Steps of the program that builds the cache, in order. */
 export type BuildStep =
   | { readonly step: 'drop'; readonly tables: readonly TableName[] }
   | {
       readonly step: 'read';
-      /** Absolute. */
+      /** Absolute paths. */
       readonly paths: readonly string[];
-      /** Files of a pattern get a column with the name of their file. */
+      /** True for a pattern: the table gets a column with the file name. */
       readonly many: boolean;
       readonly kind: FileKind;
       readonly schema: string;
@@ -39,7 +40,7 @@ export interface TableName {
   readonly name: string;
 }
 
-export interface MadeTable extends TableName {
+export interface CachedTable extends TableName {
   readonly rows: number;
   readonly columns: readonly { readonly name: string; readonly type: string }[];
 }
@@ -50,40 +51,51 @@ export interface Rejected {
   readonly reason: string;
 }
 
-/** What became of a step that reads. */
+/** A column that could be read in a better way. */
+export type ReadableOffer = Pick<ColumnOffer, 'column' | 'kind'> & { readonly thousands: readonly Thousands[] };
+
+/** The result of a step that reads. */
 export interface BuiltTable {
   readonly step: number;
-  readonly tables: readonly MadeTable[];
-  /** The first of the lines that were left out. */
+  readonly tables: readonly CachedTable[];
+  /** The first of the rejected lines. */
   readonly rejected: readonly Rejected[];
   readonly rejected_rows: number;
-  /** What was done that its reader should know, in sentences. */
+  /** Notes for the user about how the file was read, as sentences. */
   readonly notes: readonly string[];
+  readonly offers: readonly ReadableOffer[];
   readonly error: { readonly message: string; readonly line: number | null } | null;
 }
 
-/** Bump when the same file would give other tables. */
-const RECIPE = 4;
-/** Schemas of DuckDB itself. */
+/** Increment it when the same file would produce other tables. */
+const RECIPE_VERSION = 5;
+/** Schemas that DuckDB defines. */
 const RESERVED: ReadonlySet<string> = new Set(['main', 'temp', 'system', 'information_schema', 'pg_catalog']);
 
-/** The tables of a folder. @param known names that were given before; without any, the same files and settings give the same ones. */
+/**
+ * Plans the tables of a folder. @param known names that are already assigned. Without any, the same files and settings produce
+ * the same names.
+ */
 export function planTables(files: readonly FoundFile[], settings: FolderSettings, known: TableNames = new Map()): PlannedTable[] {
   const groups = [...groupsOf(files, settings)].map(([key, members]) => ({ key, members, kind: kindOfFile(members[0]!.name)! }));
   const isEntered = (key: string): boolean => settings[key]?.table !== undefined;
-  const wishOf = (key: string): Omit<Wish, 'scope'> => ({ key, wanted: wantedName(key, settings), is_entered: isEntered(key) });
+  const requestOf = (key: string): Omit<NameRequest, 'scope'> => ({
+    key,
+    preferred: preferredName(key, settings),
+    is_entered: isEntered(key),
+  });
   const folders = new Set(groups.flatMap(({ key, kind }) => (kind === 'sqlite' ? [] : (folderKey(key) ?? []))));
-  const databases = groups.flatMap(({ key, kind }) => (kind === 'sqlite' ? [wishOf(key)] : []));
-  const schemas = giveNames(
+  const databases = groups.flatMap(({ key, kind }) => (kind === 'sqlite' ? [requestOf(key)] : []));
+  const schemas = assignNames(
     [
-      ...[...folders].map((key) => ({ key, wanted: key.slice(0, -1), is_entered: false, scope: '' })),
-      ...databases.map((wish) => ({ ...wish, wanted: schemaName(wish.wanted), scope: '' })),
+      ...[...folders].map((key) => ({ key, preferred: key.slice(0, -1), is_entered: false, scope: '' })),
+      ...databases.map((request) => ({ ...request, preferred: schemaName(request.preferred), scope: '' })),
     ],
     known,
   );
   const schemaOf = (key: string): string => schemas.get(key) ?? schemas.get(folderKey(key) ?? '') ?? 'main';
-  const tables = giveNames(
-    groups.flatMap(({ key, kind }) => (kind === 'sqlite' ? [] : [{ ...wishOf(key), scope: schemaOf(key) }])),
+  const tables = assignNames(
+    groups.flatMap(({ key, kind }) => (kind === 'sqlite' ? [] : [{ ...requestOf(key), scope: schemaOf(key) }])),
     known,
   );
   return groups.map(({ key, members, kind }) => {
@@ -91,8 +103,7 @@ export function planTables(files: readonly FoundFile[], settings: FolderSettings
     const schema = schemaOf(key);
     const table = tables.get(key) ?? null;
     const marks = members.map(({ name: file, mark }) => `${file} ${mark}`);
-    // With the schema of its folder, as before: an update reads no file again.
-    const place = kind === 'sqlite' ? [folderSchema(key), schema] : [schema, table];
+    const name_path = kind === 'sqlite' ? [folderSchema(key), schema] : [schema, table];
     return {
       key,
       files: members,
@@ -101,14 +112,14 @@ export function planTables(files: readonly FoundFile[], settings: FolderSettings
       table,
       settings: of,
       mark: createHash('sha256')
-        .update(JSON.stringify([RECIPE, marks, of, ...place]))
+        .update(JSON.stringify([RECIPE_VERSION, marks, of, ...name_path]))
         .digest('hex')
         .slice(0, 32),
     };
   });
 }
 
-/** By the pattern that they belong to, or their own name. */
+/** Groups files by the pattern that they match, or by their name. */
 function groupsOf(files: readonly FoundFile[], settings: FolderSettings): Map<string, FoundFile[]> {
   const patterns = Object.keys(settings).flatMap((key) => (key.includes('*') ? [{ key, matches: matcherOf(key) }] : []));
   const groups = new Map<string, FoundFile[]>();
@@ -122,7 +133,7 @@ function groupsOf(files: readonly FoundFile[], settings: FolderSettings): Map<st
   return groups;
 }
 
-/** The names to know of the tables that are planned or there. */
+/** The stored names of planned or existing tables. */
 export const namesOf = (tables: readonly Pick<PlannedTable, 'key' | 'schema' | 'table'>[]): Map<string, string> =>
   new Map(
     tables.flatMap(({ key, schema, table }): [string, string][] => {
@@ -142,16 +153,16 @@ const folderSchema = (key: string): string => {
   return folder === '.' ? 'main' : schemaName(folder.split('/').map(nameOf).join('_'));
 };
 
-/** The folders whose files share a schema have one key, which no file has; null: a file at the top. */
+/** The key of a folder, whose files share a schema. No file can have this key. Null: a file at the top. */
 const folderKey = (key: string): string | null => (dirname(key) === '.' ? null : `${folderSchema(key)}/`);
 
-/** What the table of a file, or of a pattern, is called unless another one has the name. */
-export const wantedName = (key: string, settings: FolderSettings): string =>
+/** The name for the table of a file or pattern, unless another table has it. */
+export const preferredName = (key: string, settings: FolderSettings): string =>
   settings[key]?.table ?? nameOf(stemOf(basename(key)));
 
 const stemOf = (name: string): string => name.replace(/\.gz$/i, '').replace(/\.[^.]+$/, '');
 
-/** A name that SQL takes without quotes. */
+/** Turns a text into a name that SQL accepts without quotes. */
 function nameOf(text: string): string {
   const name = text
     .normalize('NFC')

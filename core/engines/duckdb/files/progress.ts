@@ -1,11 +1,11 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** How far reading the changed files of a folder is. */
+/** Progress of reading the changed files of a folder. */
 export interface ReadProgress {
   readonly done: number;
   readonly of: number;
-  /** The file, or pattern, that is being read. */
+  /** The file or pattern that is being read. */
   readonly key: string | null;
 }
 
@@ -17,25 +17,25 @@ export interface Progress {
 const NAME = 'progress.json';
 const EVERY_MS = 250;
 
-/** Kept in a file: whoever is asked may be another program than the one that reads. */
-export function createProgress(place: string): Progress {
-  const path = join(place, NAME);
+/** Stored in a file, because another process than the reading one may show it. */
+export function createProgress(cache_path: string): Progress {
+  const path = join(cache_path, NAME);
   let shown_at = -Infinity;
   return {
     show(progress) {
       if (performance.now() - shown_at < EVERY_MS) return;
       shown_at = performance.now();
-      unlessRefused(() => {
+      ignoreWriteErrors(() => {
         writeFileSync(`${path}.new`, JSON.stringify(progress), { mode: 0o600 });
         renameSync(`${path}.new`, path);
       });
     },
-    end: () => unlessRefused(() => rmSync(path, { force: true })),
+    end: () => ignoreWriteErrors(() => rmSync(path, { force: true })),
   };
 }
 
-/** Writes what reading goes on without: a full disk keeps nobody from it. */
-export function unlessRefused(write: () => void): void {
+/** Writes optional data: a full disk must not stop the import. */
+export function ignoreWriteErrors(write: () => void): void {
   try {
     write();
   } catch (error) {
@@ -43,10 +43,10 @@ export function unlessRefused(write: () => void): void {
   }
 }
 
-/** Null: nothing is known of it. */
-export function readProgress(place: string): ReadProgress | null {
+/** Null: there is no progress file. */
+export function readProgress(cache_path: string): ReadProgress | null {
   try {
-    return JSON.parse(readFileSync(join(place, NAME), 'utf8')) as ReadProgress;
+    return JSON.parse(readFileSync(join(cache_path, NAME), 'utf8')) as ReadProgress;
   } catch {
     return null;
   }

@@ -7,18 +7,24 @@ import type { BuildStep, BuiltTable } from './plan.ts';
 import type { Progress } from './progress.ts';
 
 const SLOWEST = { ms: 20_000, bytes_per_second: 2_000_000 };
-/** Bytes of the cache for each byte that is read, and at least: an archive of a few megabytes can hold terabytes. */
-const CACHE_SHARE = 30;
+/**
+ * Bytes that the cache may have per byte of input, and the lower bound of that limit. An archive of a few megabytes can contain
+ * terabytes.
+ */
+const CACHE_FACTOR = 30;
 const CACHE_LEAST = 1024 ** 3;
-/** What `ulimit` counts the bytes of a file in. */
-const BLOCK = 512;
-/** Bytes that the program may have in memory. What it has reserved is many times that, so a limit of the system does not fit. */
+/** Bytes of one unit of `ulimit -f`. */
+const ULIMIT_BLOCK = 512;
+/**
+ * Bytes of resident memory that the build may use. Its reserved memory is many times larger, so a limit of the system does not
+ * work.
+ */
 const BUILD_MEMORY = 1_500 * 1024 * 1024;
 const PAGE = 4_096;
-/** How often a program that ended in the middle of a file is started again without it. */
-const MOST_BROKEN = 20;
+/** How often the build is restarted without the file at which it ended. */
+const MAX_RESTARTS = 20;
 
-/** What a file needed more of than importing may use. */
+/** Sentences for files that need more than an import may use. */
 const TOO_MUCH = {
   memory:
     'Reading the file needs more memory than importing may use (1.5 GB). Split it into several files, or save it as Parquet.',
@@ -30,20 +36,20 @@ interface Build {
   readonly file: string;
   readonly copy_of: string | null;
   readonly changes: Difference;
-  /** What a file that ended the program gets, which is told to the caller even if the rest fails. */
+  /** Filled with the files that ended the build. They are reported even if the rest fails. */
   readonly broken: BuiltTable[];
   readonly progress: Progress;
   readonly stop: AbortSignal;
 }
 
-/** A file that ends the program is left out of the next try. */
+/** Builds a cache. A file that ends the build process is skipped in the next attempt. */
 export async function runBuild({ file, copy_of, changes, broken, progress, stop }: Build): Promise<readonly BuiltTable[]> {
   for (;;) {
     const left = changes.steps.flatMap((step, n) => (broken.some((each) => each.step === n) ? [] : [{ step, n }]));
     let reading = -1;
     let reason: keyof typeof TOO_MUCH | null = null;
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const child = startDuckdbChild(`ulimit -f ${Math.ceil(cacheLimit(copy_of, left) / BLOCK)}`);
+    const child = startDuckdbChild(`ulimit -f ${Math.ceil(cacheLimit(copy_of, left) / ULIMIT_BLOCK)}`);
     const end = (because: keyof typeof TOO_MUCH) => {
       reason ??= because;
       void child.kill();
@@ -72,10 +78,18 @@ export async function runBuild({ file, copy_of, changes, broken, progress, stop 
         },
       );
     } catch (error) {
-      const ended = !stop.aborted && !child.usable && reading >= 0 && broken.length < MOST_BROKEN;
+      const ended = !stop.aborted && !child.usable && reading >= 0 && broken.length < MAX_RESTARTS;
       if (!ended) throw error;
       const message = TOO_MUCH[reason ?? reasonOf(error)];
-      broken.push({ step: reading, tables: [], rejected: [], rejected_rows: 0, notes: [], error: { message, line: null } });
+      broken.push({
+        step: reading,
+        tables: [],
+        rejected: [],
+        rejected_rows: 0,
+        notes: [],
+        offers: [],
+        error: { message, line: null },
+      });
     } finally {
       progress.end();
       clearTimeout(timer);
@@ -85,17 +99,17 @@ export async function runBuild({ file, copy_of, changes, broken, progress, stop 
   }
 }
 
-/** Bytes that the cache may have, which begins as a copy of the one before. */
+/** Bytes that the cache may have, including the copy of the previous cache. */
 function cacheLimit(copy_of: string | null, steps: readonly { readonly step: BuildStep }[]): number {
   const before = copy_of === null ? 0 : bytesOf([copy_of]);
   const read = steps.reduce((sum, { step }) => sum + (step.step === 'read' ? bytesOf(step.paths) : 0), 0);
-  return before + Math.max(CACHE_LEAST, read * CACHE_SHARE);
+  return before + Math.max(CACHE_LEAST, read * CACHE_FACTOR);
 }
 
 const bytesOf = (paths: readonly string[]): number =>
   paths.reduce((sum, path) => sum + (statSync(path, { throwIfNoEntry: false })?.size ?? 0), 0);
 
-/** Bytes, on Linux. */
+/** Bytes of resident memory of a process, on Linux. */
 function memoryOf(pid: number): number {
   try {
     return Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * PAGE;
@@ -104,12 +118,12 @@ function memoryOf(pid: number): number {
   }
 }
 
-/** Milliseconds for one file, or the files of one pattern: a small one that takes long holds much more than it seems to. */
+/** Milliseconds for one file or pattern. A small file that takes long contains much more than its size suggests. */
 function timeFor(step: BuildStep | undefined): number {
   if (step?.step !== 'read') return SLOWEST.ms;
   return SLOWEST.ms + (bytesOf(step.paths) / SLOWEST.bytes_per_second) * 1_000;
 }
 
-/** Why a program ended that nobody ended: the system stops one whose file becomes too long; else memory could not be had. */
+/** Why the build process ended. The system stops one that writes too large a file; otherwise memory ran out. */
 const reasonOf = (error: unknown): keyof typeof TOO_MUCH =>
   error instanceof AppError && (error.cause as { signal?: unknown } | undefined)?.signal === 'SIGXFSZ' ? 'disk' : 'memory';

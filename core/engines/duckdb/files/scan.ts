@@ -1,9 +1,9 @@
 import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** A file below a folder, and what tells a change of it. */
+/** A file below a folder, with the facts that reveal a change. */
 export interface FoundFile {
-  /** Below the folder, with `/`. */
+  /** Path relative to the folder, with `/`. */
   readonly name: string;
   readonly bytes: number;
   readonly changed_at: number;
@@ -19,30 +19,30 @@ const KINDS: readonly (readonly [RegExp, FileKind])[] = [
   [/\.(?:sqlite3?|db)$/i, 'sqlite'],
 ];
 
-/** Null: such a file is not read. */
+/** Null: files of this kind are not read. */
 export const kindOfFile = (name: string): FileKind | null => KINDS.find(([pattern]) => pattern.test(name))?.[1] ?? null;
 
 const MOST_FILES = 10_000;
 const DEEPEST = 4;
 const PACKED_PARQUET = /\.parquet\.gz$/i;
 
-/** What is in a folder but not read, and why. */
+/** A file in the folder that is not read, and why. */
 export interface LeftOut extends Pick<FoundFile, 'name' | 'bytes' | 'changed_at'> {
   readonly reason: string;
 }
 
 export interface FolderScan {
-  /** Those that can be read as tables, in the order of their names. */
+  /** Files that can be read as tables, sorted by name. */
   readonly files: readonly FoundFile[];
-  /** Of what is beyond a limit, the first. */
+  /** The first of the files that are not read. */
   readonly left_out: readonly LeftOut[];
 }
 
-/** What is in a folder; links are not followed. */
+/** Lists the files of a folder. Links are not followed. */
 export async function scanFolder(folder: string): Promise<FolderScan> {
   const found: Collected = { names: [], left_out: new Map() };
   await collect(folder, '', 1, found);
-  const files = await Promise.all(found.names.map((name) => look(folder, name)));
+  const files = await Promise.all(found.names.map((name) => inspect(folder, name)));
   const left_out = await Promise.all([...found.left_out].map(([name, reason]) => lookAside(folder, name, reason)));
   return {
     files: files.filter((file) => file !== null).toSorted((a, b) => (a.name < b.name ? -1 : 1)),
@@ -52,7 +52,7 @@ export async function scanFolder(folder: string): Promise<FolderScan> {
 
 interface Collected {
   readonly names: string[];
-  /** Reasons by names. */
+  /** Reasons by file name. */
   readonly left_out: Map<string, string>;
   is_full?: true;
   is_too_deep?: true;
@@ -85,7 +85,7 @@ async function collect(folder: string, below: string, depth: number, found: Coll
   }
 }
 
-/** Whether a folder itself has anything that would be read. */
+/** Whether the top level of a folder contains a readable file. */
 const hasFiles = async (folder: string): Promise<boolean> =>
   (await readdir(folder, { withFileTypes: true })).some((entry) => entry.isFile() && kindOfFile(entry.name) !== null);
 
@@ -94,8 +94,8 @@ async function lookAside(folder: string, name: string, reason: string): Promise<
   return found && { name, bytes: found.isFile() ? found.size : 0, changed_at: found.mtimeMs, reason };
 }
 
-/** Null: it went away meanwhile, or a link came into its place. */
-async function look(folder: string, name: string): Promise<FoundFile | null> {
+/** Null: the file was removed during the scan, or replaced by a link. */
+async function inspect(folder: string, name: string): Promise<FoundFile | null> {
   const path = join(folder, name);
   const file = await lstat(path, { bigint: true }).catch(() => null);
   if (file === null || !file.isFile()) return null;

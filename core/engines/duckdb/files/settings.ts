@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { FolderSettings } from '#core/contract/definitions/file-settings.ts';
 
-/** What is wrong with the text of `extra_params.files`, as the end of a sentence; null: nothing. */
+/** Why the text of `extra_params.files` is invalid, as the end of a sentence. Null: it is valid. */
 export function fileSettingsFault(text: string): string | null {
   const read = parse(text);
   if (read === null) return 'must be JSON.';
@@ -12,7 +12,7 @@ export function fileSettingsFault(text: string): string | null {
   return path === '' ? 'must be an object of file names.' : `has an error at ${path}: ${first.message}.`;
 }
 
-/** What an earlier version stored without looking at it has no effect. */
+/** Invalid settings are ignored: they are refused when they are saved. */
 export function folderSettings(extra_params: Readonly<Record<string, unknown>>): FolderSettings {
   const text = extra_params['files'];
   const read = typeof text === 'string' ? parse(text) : null;

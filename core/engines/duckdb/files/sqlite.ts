@@ -6,7 +6,9 @@ const MOST_TABLES = 500;
 const LONGEST_VALUE = 64 * 1024 * 1024;
 const ROWS_PER_FLUSH = 10_000;
 
-/** Copies the tables of a SQLite file into a schema; what was there before is dropped. @returns their names, and what was left out. */
+/**
+ * Copies the tables of a SQLite file into a schema, which is replaced. @returns their names, and notes about what was skipped.
+ */
 export async function copySqlite(
   connection: DuckDBConnection,
   path: string,
@@ -54,7 +56,7 @@ async function copyTable(connection: DuckDBConnection, database: DatabaseSync, s
   select.setReadBigInts(true);
   let count = 0;
   // The declared type of a row does not know setReturnArrays.
-  for (const row of select.iterate() as unknown as Iterable<(null | bigint | number | string | Uint8Array)[]>) {
+  for (const row of select.iterate() as Iterable<(null | bigint | number | string | Uint8Array)[]>) {
     for (const [n, { type }] of columns.entries()) {
       const value = row[n] ?? null;
       if (value === null) appender.appendNull();
@@ -69,7 +71,7 @@ async function copyTable(connection: DuckDBConnection, database: DatabaseSync, s
   appender.closeSync();
 }
 
-/** The type that holds every value of a column: SQLite keeps whatever it is given. */
+/** Chooses a type that holds every value of a column: a SQLite column can store values of any type. */
 function columnsOf(database: DatabaseSync, name: string): SqliteColumn[] {
   const names = database
     .prepare('SELECT name FROM pragma_table_info(?)')
@@ -82,7 +84,7 @@ function columnsOf(database: DatabaseSync, name: string): SqliteColumn[] {
   return names.map((column, n) => ({ name: column, type: typeOf(kinds[n]!) }));
 }
 
-/** The storage class; integers that a double would change are a kind of their own. */
+/** The storage class, with a separate kind for integers that a double would change. */
 const kindOf = (column: string): string =>
   `CASE WHEN typeof(${column}) = 'integer' AND ${column} NOT BETWEEN -9007199254740992 AND 9007199254740992 THEN 'wide' ELSE typeof(${column}) END`;
 

@@ -5,16 +5,16 @@ import { withTimeout } from '#core/lib/with-timeout.ts';
 import { resolveDuckdb } from '../path.ts';
 import { lastRead, readFolder } from './folder.ts';
 import type { ManifestEntry } from './manifest.ts';
-import { wantedName } from './plan.ts';
+import { preferredName } from './plan.ts';
 import { kindOfFile, scanFolder } from './scan.ts';
 import { folderSettings } from './settings.ts';
 
-/** Milliseconds that a list of files waits for those that changed. */
-const WAIT = 4_000;
+/** Milliseconds that a list of files waits for changed files to be read. */
+const READ_WAIT_MS = 4_000;
 
-const NOT_READ = { tables: [], imported_at: null, rejected_rows: 0, rejected: [], notes: [] };
+const NOT_READ = { tables: [], imported_at: null, rejected_rows: 0, rejected: [], notes: [], offers: [] };
 
-/** Names differ by more than their case. */
+/** Names are case-insensitive. */
 const tableKey = (schema: string, table: string | null): string => `${schema} ${table ?? ''}`.toLowerCase();
 
 export const DUCKDB_FILES: FolderFiles = {
@@ -37,27 +37,27 @@ export const DUCKDB_FILES: FolderFiles = {
     return folderBytes(this.folder(database, policy));
   },
   async status(connection, policy) {
-    const late = AbortSignal.timeout(WAIT);
+    const late = AbortSignal.timeout(READ_WAIT_MS);
     const work = readFolder(connection, policy, late).catch((error: unknown) => {
       if (late.aborted) return null;
       throw error;
     });
     work.catch(() => undefined);
-    const read = await withTimeout(work, WAIT, () => null);
+    const read = await withTimeout(work, READ_WAIT_MS, () => null);
     const { files, left_out } = await scanFolder(this.folder(connection.database, policy));
     const last = read === null ? lastRead(connection, policy) : { entries: read, progress: null };
     const entries = new Map(last.entries.flatMap((entry) => entry.files.map((name) => [name, entry])));
     const settings = folderSettings(connection.extra_params);
     const owners = new Map([...entries.values()].map((entry) => [tableKey(entry.schema, entry.table), entry.key]));
     const nameNotes = (entry: ManifestEntry | undefined): string[] => {
-      const wanted = entry === undefined ? null : wantedName(entry.key, settings);
-      if (entry === undefined || wanted === null || entry.table === null || wanted === entry.table) return [];
-      const owner = owners.get(tableKey(entry.schema, wanted));
+      const preferred = entry === undefined ? null : preferredName(entry.key, settings);
+      if (entry === undefined || preferred === null || entry.table === null || preferred === entry.table) return [];
+      const owner = owners.get(tableKey(entry.schema, preferred));
       if (owner === undefined)
         return [
-          `Another file had the table ${wanted}, so this one is ${entry.table}. Enter ${wanted} as its table name to rename it.`,
+          `Another file had the table ${preferred}, so this one is ${entry.table}. Enter ${preferred} as its table name to rename it.`,
         ];
-      return [`${owner} has the table ${wanted}, so this one is ${entry.table}. Enter another table name for one of them.`];
+      return [`${owner} has the table ${preferred}, so this one is ${entry.table}. Enter another table name for one of them.`];
     };
     const items = files.map(({ name, bytes, changed_at }) => {
       const entry = entries.get(name);
@@ -71,6 +71,7 @@ export const DUCKDB_FILES: FolderFiles = {
         rejected_rows: entry?.rejected_rows ?? 0,
         rejected: [...(entry?.rejected ?? [])],
         notes: [...(entry?.notes ?? []), ...nameNotes(entry)],
+        offers: (entry?.offers ?? []).map((offer) => ({ ...offer, thousands: [...offer.thousands] })),
         error: entry?.error ?? null,
       };
     });

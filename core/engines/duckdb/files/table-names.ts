@@ -2,43 +2,43 @@ import { readdirSync, readFileSync, renameSync, statSync, writeFileSync } from '
 import { basename, dirname, join } from 'node:path';
 
 /**
- * The tables that the files of a folder have, by their keys, and the schemas of folders and SQLite files. Whatever comes, goes or is set
- * otherwise, a table stays with its file: a statement would read another one without anybody knowing.
+ * The names of the tables of a folder by file key, and those of the schemas of subfolders and SQLite files. A table always
+ * belongs to the same file, whatever is added, removed or configured; otherwise a statement could silently read another file.
  */
 export type TableNames = ReadonlyMap<string, string>;
 
-/** What wants a name. */
-export interface Wish {
+/** A table or schema that needs a name. */
+export interface NameRequest {
   readonly key: string;
-  readonly wanted: string;
-  /** Somebody entered it. */
+  readonly preferred: string;
+  /** True when a person entered the name. */
   readonly is_entered: boolean;
-  /** Names differ in it. */
+  /** Names are unique within it. */
   readonly scope: string;
 }
 
-/** Names by keys: those that are known hold, and of the others whoever is first has what it wants. */
-export function giveNames(wishes: readonly Wish[], known: TableNames): Map<string, string> {
+/** Assigns names by key. Known names stay; the others get their preferred name in order, with a number when it is taken. */
+export function assignNames(requests: readonly NameRequest[], known: TableNames): Map<string, string> {
   const taken = new Set<string>();
   const given = new Map<string, string>();
-  const give = ({ key, scope }: Wish, wanted: string) => {
-    let name = wanted;
-    // Names differ by more than their case.
-    for (let n = 2; taken.has(`${scope} ${name.toLowerCase()}`); n++) name = `${wanted}_${n}`;
+  const assign = ({ key, scope }: NameRequest, preferred: string) => {
+    let name = preferred;
+    // Names are case-insensitive.
+    for (let n = 2; taken.has(`${scope} ${name.toLowerCase()}`); n++) name = `${preferred}_${n}`;
     taken.add(`${scope} ${name.toLowerCase()}`);
     given.set(key, name);
   };
-  for (const wish of wishes) {
-    const name = known.get(wish.key);
-    if (name !== undefined && holds(wish, name)) give(wish, name);
+  for (const request of requests) {
+    const name = known.get(request.key);
+    if (name !== undefined && holds(request, name)) assign(request, name);
   }
-  for (const wish of wishes) if (!given.has(wish.key)) give(wish, wish.wanted);
+  for (const request of requests) if (!given.has(request.key)) assign(request, request.preferred);
   return given;
 }
 
-/** What was entered once, and is not now, is not what the file is called. */
-const holds = ({ wanted, is_entered }: Wish, name: string): boolean =>
-  name === wanted || (!is_entered && name.startsWith(`${wanted}_`) && /^\d+$/.test(name.slice(wanted.length + 1)));
+/** Whether a known name is still valid. A name that was entered before, and no longer is, does not match. */
+const holds = ({ preferred, is_entered }: NameRequest, name: string): boolean =>
+  name === preferred || (!is_entered && name.startsWith(`${preferred}_`) && /^\d+$/.test(name.slice(preferred.length + 1)));
 
 interface Stored {
   readonly folder: string;
@@ -46,20 +46,20 @@ interface Stored {
 }
 
 const ENDING = '.names.json';
-/** Beside what was read of the folder, which is removed when nobody uses it for long. */
-const fileOf = (place: string): string => `${place}${ENDING}`;
+/** Stored beside the cache folder, which is removed when it is not used for long. */
+const fileOf = (cache_path: string): string => `${cache_path}${ENDING}`;
 
-/** @param place where what is read of the folder is kept, under one way to read it. */
-export function readNames(place: string): TableNames | null {
-  const stored = read(fileOf(place));
+/** @param cache_path folder of the cache for one combination of folder and settings. */
+export function readNames(cache_path: string): TableNames | null {
+  const stored = read(fileOf(cache_path));
   return stored === null ? null : new Map(stored.names);
 }
 
-/** Those of the same folder when it was last read in another way. */
-export function namesElsewhere(place: string, folder: string): TableNames | null {
-  const root = dirname(place);
+/** The names of the same folder from its most recent cache with other settings. */
+export function namesElsewhere(cache_path: string, folder: string): TableNames | null {
+  const root = dirname(cache_path);
   const found = readdirSync(root)
-    .filter((name) => name.endsWith(ENDING) && name !== basename(fileOf(place)))
+    .filter((name) => name.endsWith(ENDING) && name !== basename(fileOf(cache_path)))
     .map((name) => ({ name, at: statSync(join(root, name), { throwIfNoEntry: false })?.mtimeMs ?? 0 }))
     .toSorted((a, b) => b.at - a.at);
   for (const { name } of found) {
@@ -69,8 +69,8 @@ export function namesElsewhere(place: string, folder: string): TableNames | null
   return null;
 }
 
-export function writeNames(place: string, folder: string, names: TableNames): void {
-  const path = fileOf(place);
+export function writeNames(cache_path: string, folder: string, names: TableNames): void {
+  const path = fileOf(cache_path);
   const stored: Stored = { folder, names: [...names] };
   writeFileSync(`${path}.new`, JSON.stringify(stored), { mode: 0o600 });
   renameSync(`${path}.new`, path);

@@ -5,19 +5,19 @@ export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"
 export const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 export const tableOf = ({ schema, name }: TableName): string => `${quoted(schema)}.${quoted(name)}`;
 
-/** The path of a file is nothing for a table. */
+/** A table column must not contain the path of a file. */
 export const FILENAME = 'parse_filename(filename) AS filename';
 
-/** The functions that read files take patterns: what is one in a name is put in brackets. */
+/** Quotes paths for functions that read files. These accept patterns, so pattern characters in names are put in brackets. */
 export const pathsOf = (paths: readonly string[]): string =>
   `[${paths.map((path) => literal(path.replaceAll(/[*?[]/g, '[$&]'))).join(', ')}]`;
 
-/** A way to read the files, and what to say when it was the one that worked. */
+/** A way to read files, and the note for the user when it was needed. */
 export interface SourceText {
   /** @param paths of files in UTF-8. */
   sql(paths: readonly string[]): string;
   readonly encoding: FileSettings['encoding'];
   readonly note: string | null;
-  /** Lines may be left out, and DuckDB says which. */
+  /** True when lines may be rejected; DuckDB reports which. */
   readonly rejects: boolean;
 }

@@ -1,15 +1,16 @@
 import { asText, cast, doubled, type PageKey, type PageRules } from '#core/lib/sql/page-keys.ts';
 import type { SqlNode } from '#core/lib/sql/statement.ts';
 
-/** Bytes of UTF-8: collations call texts equal that differ in letters or in spaces at their end. */
+/** Compares UTF-8 bytes, because collations treat texts as equal that differ in letters or trailing spaces. */
 const bytesOf = (text: string): string => `CAST(CONVERT(${text} USING utf8mb4) AS BINARY)`;
 
-/** Only digits, as MySQL reads moments and numbers alike. */
+/** Keeps only digits, which MySQL reads as a moment or as a number. */
 const digits: PageKey['write'] = (cell) => (typeof cell === 'string' ? cell.replaceAll(/[^\d.]/g, '') : cell);
 
 /**
- * A moment that no calendar has, such as `0000-00-00`, cannot be cast, and is compared as a number. The column is one too there: beside a
- * bare column MySQL 8 turns the number into a moment first, and refuses it. As numbers MySQL compares only some columns to the microsecond.
+ * Valid dates are compared as dates, because MySQL compares only some columns as numbers with microseconds. An invalid date such
+ * as `0000-00-00` cannot be cast, so it is compared as a number. The column is converted to a number too, because next to a bare
+ * column MySQL 8 converts the number to a date and refuses it.
  */
 const calendar = (by: string, type: string, number_type: string, more: Partial<PageKey> = {}): PageKey =>
   cast(by, number_type, {
@@ -34,12 +35,12 @@ const calendar = (by: string, type: string, number_type: string, more: Partial<P
 const moment = (by: string, more: Partial<PageKey> = {}): PageKey => calendar(by, 'DATETIME(6)', 'DECIMAL(20,6)', more);
 
 const TYPES: Readonly<Record<string, (by: string) => PageKey>> = {
-  // As it is: no DECIMAL has room for every other one.
+  // Not cast, because no DECIMAL type holds the values of all others.
   decimal: (by) => ({ by, value: (value) => [value], bound: 'number', write: asText }),
   date: (by) => calendar(by, 'DATE', 'SIGNED'),
   time: (by) => cast(by, 'TIME(6)'),
   datetime: (by) => moment(by),
-  // In the zone of the session.
+  // In the time zone of the session.
   timestamp: (by) => moment(by, { bound: 'datetime', write: asText }),
 };
 const TEXTS: ReadonlySet<string> = new Set(['char', 'varchar', 'text', 'enum', 'set']);

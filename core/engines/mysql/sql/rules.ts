@@ -7,10 +7,10 @@ const SESSION = 'Settings and locks of the session outlive a call and are not al
 const SERVER = 'Statements that change the whole server are not allowed.';
 const FILES = 'Statements that read or write files of the server are not allowed.';
 
-/** Storage engines whose rows are files of the server's choice, or rows of another server. */
+/** Storage engines whose rows are in arbitrary files of the server, or on another server. */
 const OUTSIDE_ENGINES = words('connect federated federatedx spider s3');
 
-/** MySQL 8 and MariaDB 10 and 11 together. */
+/** For MySQL 8 and for MariaDB 10 and 11. */
 export const MYSQL_RULES: TokenRules = {
   reads: words('select with values table show describe desc explain'),
   forbidden: new Map([

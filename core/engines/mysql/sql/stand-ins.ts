@@ -2,11 +2,11 @@ import type { ScalarType } from '#core/contract/definitions/parameters.ts';
 import { type Scanner, tokenize } from '#core/lib/sql/tokenize.ts';
 import type { BoundType, Column } from '#core/lib/sql/result.ts';
 
-/** A date, which columns of dates take as well as those of texts. */
+/** A date, which both date and text columns accept. */
 const TEXT = "'2000-01-01'";
-/** Beyond 32 bits: values are bound with 64. */
+/** More than 32 bits, because integers are bound with 64. */
 const WHOLE = '4294967296';
-/** A number goes as a decimal, or as a double where no decimal has room for it. */
+/** A number is bound as a decimal, or as a double when no decimal can hold it. */
 const NUMBERS = ['1.5', '1e0'] as const;
 const STAND_INS: Readonly<Record<ScalarType, string>> = {
   string: TEXT,
@@ -21,8 +21,8 @@ const STAND_INS: Readonly<Record<ScalarType, string>> = {
 };
 
 /**
- * The statement with a literal of the declared type in the place of each placeholder: what is calculated from a bound value has the
- * type of that value, which the server cannot know while it prepares. None: there are no placeholders.
+ * Replaces each placeholder with a literal of its declared type. The type of a computed column depends on the bound value, which
+ * the server does not know while it prepares. Empty without placeholders.
  */
 export function typedTexts(text: string, types: readonly BoundType[], scan: Scanner): readonly string[] {
   if (types.length === 0) return [];
@@ -34,7 +34,7 @@ export function typedTexts(text: string, types: readonly BoundType[], scan: Scan
 function typedText(text: string, types: readonly BoundType[], scan: Scanner, number: string): string {
   let typed = '';
   let index = 0;
-  /** Behind LIMIT and OFFSET only a number may stand. */
+  /** True after LIMIT and OFFSET, which only accept a number. */
   let limits = false;
   for (const { kind, start, end } of tokenize(text, { scan })) {
     const piece = text.slice(start, end);
@@ -50,7 +50,7 @@ function typedText(text: string, types: readonly BoundType[], scan: Scanner, num
   return typed;
 }
 
-/** Columns with the types that they have for values of the declared types; of any kind where it depends on the value itself. */
+/** Columns with the types that they have for values of the declared types. Their kind is `json` when it depends on the value. */
 export function typedColumns(columns: readonly Column[], typed: readonly (readonly Column[])[]): readonly Column[] {
   const fitting = typed.filter(({ length }) => length === columns.length);
   return columns.map((column, n) => {

@@ -1,7 +1,7 @@
 import type { ScalarType } from '#core/contract/definitions/parameters.ts';
 import type { BoundType } from '#core/lib/sql/result.ts';
 
-/** Types that a placeholder is declared as, with their oids and those of their arrays: the same in every database. */
+/** Types for declaring placeholders, with their oids and those of their arrays, which are the same in every database. */
 const OIDS = {
   text: [25, 1009],
   int8: [20, 1016],
@@ -18,7 +18,7 @@ const LISTED: ReadonlyMap<string, number> = new Map(
   Object.entries(OIDS).flatMap(([name, [oid, array]]) => [[name, oid] as const, [`${name}[]`, array] as const]),
 );
 
-/** For each declared type the one that holds all its values, and one for functions that know no other. */
+/** For each declared type, one that holds all its values, and an alternative for functions that accept no other. */
 const NAMES: Readonly<Record<ScalarType, readonly (keyof typeof OIDS)[]>> = {
   string: ['text'],
   integer: ['int8', 'int4'],
@@ -34,7 +34,7 @@ const NAMES: Readonly<Record<ScalarType, readonly (keyof typeof OIDS)[]>> = {
 /** 0: the database infers the type. */
 export const oidOf = (declared: string | null | undefined): number => LISTED.get(declared ?? '') ?? 0;
 
-/** The types to declare a placeholder as, the best first. */
+/** The types to declare a placeholder as, in order of preference. */
 export const candidatesOf = (type: BoundType): readonly string[] =>
   typeof type === 'string' ? NAMES[type] : NAMES[type.array].map((name) => `${name}[]`);
 
@@ -48,13 +48,13 @@ const NUMBERS = [20, 21, 23, 26, 700, 701, 790, 1700];
 const TEXTS = [18, 19, 25, 1042, 1043, 142];
 const MOMENTS = [1082, 1114, 1184];
 const JSONS = [114, 3802];
-/** From here on oids are those of users' own types. */
-const FIRST_OWN = 16_384;
+/** User-defined types have oids from here on (FirstNormalObjectId). */
+const FIRST_USER_OID = 16_384;
 
-/** Inferred types that hold every value of a declared type as what it is. */
-const KEPT: Readonly<Record<Exclude<ScalarType, 'string'>, ReadonlySet<number>>> = {
+/** Inferred types that hold every value of a declared type without loss. */
+const LOSSLESS: Readonly<Record<Exclude<ScalarType, 'string'>, ReadonlySet<number>>> = {
   integer: new Set([20, 26, 1700]),
-  // What is compared with a real as numeric is never found.
+  // A numeric value that is compared with a real column is never equal, so real is included.
   number: new Set([700, 1700]),
   boolean: new Set([16]),
   date: new Set(MOMENTS),
@@ -64,8 +64,8 @@ const KEPT: Readonly<Record<Exclude<ScalarType, 'string'>, ReadonlySet<number>>>
   bytes: new Set([17]),
 };
 
-/** Inferred types that take the text of some value of a declared type, when nothing else can be declared. */
-const TAKEN: Readonly<Record<Exclude<ScalarType, 'string'>, ReadonlySet<number>>> = {
+/** Inferred types that accept the text of at least some values of a declared type, when no other type can be declared. */
+const ACCEPTED: Readonly<Record<Exclude<ScalarType, 'string'>, ReadonlySet<number>>> = {
   integer: new Set([...NUMBERS, ...TEXTS, ...JSONS]),
   number: new Set([...NUMBERS, ...TEXTS, ...JSONS]),
   boolean: new Set([16, ...TEXTS, ...JSONS]),
@@ -76,8 +76,8 @@ const TAKEN: Readonly<Record<Exclude<ScalarType, 'string'>, ReadonlySet<number>>
   bytes: new Set([17]),
 };
 
-/** @param elements the type of an array's elements by its oid. */
-function fits(type: BoundType, oid: number, table: typeof KEPT, elements: ReadonlyMap<number, number>): boolean {
+/** @param elements the element type of an array by its oid. */
+function fits(type: BoundType, oid: number, table: typeof LOSSLESS, elements: ReadonlyMap<number, number>): boolean {
   if (typeof type === 'string') return type === 'string' || table[type].has(oid);
   const element = elements.get(oid);
   // A list is written as JSON there.
@@ -85,11 +85,11 @@ function fits(type: BoundType, oid: number, table: typeof KEPT, elements: Readon
   return type.array === 'string' || table[type.array].has(element);
 }
 
-/** Whether a placeholder may stay what the database inferred. */
-export const isKept = (type: BoundType, oid: number, elements: ReadonlyMap<number, number>): boolean =>
-  (oid >= FIRST_OWN && (type === 'string' || (typeof type === 'object' && type.array === 'string'))) ||
-  fits(type, oid, KEPT, elements);
+/** Whether a placeholder can have the type that the database inferred. */
+export const isLossless = (type: BoundType, oid: number, elements: ReadonlyMap<number, number>): boolean =>
+  (oid >= FIRST_USER_OID && (type === 'string' || (typeof type === 'object' && type.array === 'string'))) ||
+  fits(type, oid, LOSSLESS, elements);
 
-/** Whether what the database inferred can be filled at all. Nothing is known of users' own types. */
+/** Whether the inferred type accepts any value. User-defined types are unknown, so they count as accepting. */
 export const isFillable = (type: BoundType, oid: number, elements: ReadonlyMap<number, number>): boolean =>
-  oid >= FIRST_OWN || fits(type, oid, TAKEN, elements);
+  oid >= FIRST_USER_OID || fits(type, oid, ACCEPTED, elements);

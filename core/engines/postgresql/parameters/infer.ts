@@ -3,18 +3,18 @@ import type { ParameterType } from '#core/lib/sql/statement.ts';
 import { tokenize } from '#core/lib/sql/tokenize.ts';
 import type { BoundType } from '#core/lib/sql/result.ts';
 import type { DescribedText } from '#core/engines/shared/source.ts';
-import { asInt4, candidatesOf, isFillable, isKept, oidOf } from './declared.ts';
+import { asInt4, candidatesOf, isFillable, isLossless, oidOf } from './declared.ts';
 import { isCode, isServerError } from '../errors.ts';
 import { scanPostgres } from '../sql/scanner.ts';
 import { ARRAYS, ELEMENTS, TYPES } from './types.ts';
 
-/** What the database says of a text. */
+/** The database's description of a text. */
 export interface Answer<Columns> {
   readonly columns: Columns;
-  /** Of its placeholders, in order. */
+  /** Types of its placeholders, in order. */
   readonly oids: readonly number[];
 }
-/** Prepares a text with the oids of its placeholders (0: inferred); rejects with the server's error. */
+/** Prepares a text with the oids of its placeholders (0: inferred). Rejects with the server's error. */
 export type Prepare<Columns> = (text: string, oids: readonly number[]) => Promise<Answer<Columns>>;
 
 export interface Inferred<Columns> extends Answer<Columns> {
@@ -35,19 +35,20 @@ interface ServerError extends Error {
   readonly position?: string;
 }
 
-/** SQLSTATEs that say that a placeholder's type could not be inferred, or was inferred wrongly. */
+/** SQLSTATEs for a placeholder type that could not be inferred, or was inferred wrongly. */
 const NOT_INFERRED = ['42P18', '42P08', '42725', '42883', '42804'];
-/** The same that name the placeholder. */
+/** The SQLSTATEs among them whose message names the placeholder. */
 const NAMED = ['42P18', '42P08'];
-/** Expressions that the database compares with each other, such as those of GROUP BY and DISTINCT ON. */
+/** SQLSTATEs for expressions that the database compares with each other, such as those of GROUP BY and DISTINCT ON. */
 const COMPARED = ['42803', '42P10'];
-/** Placeholders around a fault that are tried, and descriptions of one statement for all of them. */
-const NEAREST = 8;
-const MOST_ATTEMPTS = 100;
+/** Maximum of placeholders that are tried around an error, and of descriptions of one statement. */
+const MAX_SUSPECTS = 8;
+const MAX_ATTEMPTS = 100;
 
 /**
- * How the database reads each use of a statement's parameters: what it infers where that holds every value of the declared type,
- * else the declared type. Rejects with `invalid` for a use that takes no value of its type, and with the server's error.
+ * Finds how the database reads each use of a statement's parameters: with the inferred type if that holds every value of the
+ * declared type, else with the declared type. Rejects with `invalid` for a use that accepts no value of its type, and with the
+ * server's error.
  */
 export async function inferTypes<Columns>(
   prepare: Prepare<Columns>,
@@ -61,7 +62,7 @@ export async function inferTypes<Columns>(
     return null;
   });
   if (found !== null) return shared(prepare, reading, found);
-  // Uses that are compared with each other have to be the same placeholder.
+  // Uses that are compared with each other must be the same placeholder.
   const { text: one, firsts, indices } = grouped(text, groups ?? []);
   const pick = <T>(list: readonly T[]): T[] => firsts.map((use) => list[use]!);
   const { declared, answer } = await settled(prepare, {
@@ -86,7 +87,7 @@ const readAs = (as: string | null, apart: number): ParameterType => ({
   ...(apart > 0 && { apart }),
 });
 
-/** Uses of one name that are read alike share a placeholder where the statement means the same then. */
+/** Merges uses of one name and type into one placeholder, if the meaning of the statement stays the same. */
 async function shared<Columns>(
   prepare: Prepare<Columns>,
   { text, names }: Reading,
@@ -97,15 +98,15 @@ async function shared<Columns>(
     return { ...answer, reads: declared.map((as) => readAs(as, 0)) };
   const keys = names.map((name, use) => `${oids[use]} ${name}`);
   const groups = keys.map((key) => keys.indexOf(key));
-  const told = groups.map((first) => declared.find((as, use) => as !== null && groups[use] === first) ?? null);
+  const group_types = groups.map((first) => declared.find((as, use) => as !== null && groups[use] === first) ?? null);
   const { text: one, firsts } = grouped(text, groups);
   const together = await attempt(
     prepare,
     one,
-    firsts.map((use) => told[use] ?? null),
+    firsts.map((use) => group_types[use] ?? null),
   );
   const is_same = !('error' in together) && firsts.every((use, index) => together.answer.oids[index] === oids[use]);
-  if (is_same) return { ...together.answer, oids, reads: numbered(names, told, groups) };
+  if (is_same) return { ...together.answer, oids, reads: numbered(names, group_types, groups) };
   return {
     ...answer,
     reads: numbered(
@@ -116,16 +117,16 @@ async function shared<Columns>(
   };
 }
 
-/** Numbers groups that have the name and the declared type in common. */
+/** Numbers the groups that have the same name and declared type. */
 function numbered(names: readonly string[], declared: Declared, groups: readonly number[]): ParameterType[] {
   return names.map((name, use) => {
-    const own = groups[use];
+    const group = groups[use];
     const alike = groups.filter((_, other) => names[other] === name && declared[other] === declared[use]);
-    return readAs(declared[use] ?? null, [...new Set(alike)].indexOf(own ?? use));
+    return readAs(declared[use] ?? null, [...new Set(alike)].indexOf(group ?? use));
   });
 }
 
-/** The text in which uses of one group are one placeholder, numbered as they appear. */
+/** Rewrites the text so that the uses of one group are one placeholder, numbered in order of appearance. */
 function grouped(text: string, groups: readonly number[]) {
   const firsts = [...new Set(groups)];
   const indices = groups.map((group) => firsts.indexOf(group));
@@ -152,17 +153,17 @@ async function settled<Columns>(prepare: Prepare<Columns>, reading: Reading): Pr
   return result;
 }
 
-/** Declares what the database cannot infer. */
+/** Declares the types that the database cannot infer. */
 async function describable<Columns>(prepare: Prepare<Columns>, reading: Reading): Promise<Settled<Columns>> {
   const { text, types, given } = reading;
   const first = await attempt(prepare, text, given);
   if (!('error' in first)) return first;
   if (types.length === 0 || !isCode(first.error, ...NOT_INFERRED)) throw first.error;
-  const found = await search(prepare, reading, first, { left: MOST_ATTEMPTS });
-  if (found !== null) return found;
+  const found_declared = await search(prepare, reading, first, { left: MAX_ATTEMPTS });
+  if (found_declared !== null) return found_declared;
   for (const which of [0, 1]) {
     const all = given.map(
-      (own, i) => own ?? candidatesOf(types[i] ?? 'string').at(which) ?? candidatesOf(types[i] ?? 'string')[0]!,
+      (as, i) => as ?? candidatesOf(types[i] ?? 'string').at(which) ?? candidatesOf(types[i] ?? 'string')[0]!,
     );
     const together = await attempt(prepare, text, all);
     if (!('error' in together)) return together;
@@ -170,7 +171,10 @@ async function describable<Columns>(prepare: Prepare<Columns>, reading: Reading)
   throw explained(reading, first.error);
 }
 
-/** Declares uses near a fault, one after the other, until the statement is described; those that move the fault on come first. */
+/**
+ * Declares placeholders near an error, one by one, until the statement can be described. Candidates that move the error further
+ * on are tried first.
+ */
 async function search<Columns>(
   prepare: Prepare<Columns>,
   reading: Reading,
@@ -201,29 +205,29 @@ const isElsewhere = (error: ServerError, before: ServerError): boolean =>
 const isBefore = (error: ServerError, before: ServerError): boolean =>
   !isCode(error, ...NAMED) && Number(error.position ?? 0) < Number(before.position ?? 0);
 
-/** The number from 0 of the placeholder that an error names; -1: none. */
+/** The zero-based number of the placeholder that an error names; -1: none. */
 const namedIn = (error: ServerError): number =>
   isCode(error, ...NAMED) ? Number(/\$(\d+)/.exec(error.message)?.[1] ?? 0) - 1 : -1;
 
-/** Uses that a fault may be about and that are not declared yet, the nearest first. */
+/** Undeclared uses that an error may be about, the nearest first. */
 function suspects({ text, types }: Reading, declared: Declared, error: ServerError): number[] {
   const named = namedIn(error);
   const open = types.flatMap((_, use) => (declared[use] === null && (named < 0 || named === use) ? [use] : []));
   const at = Number(error.position ?? 0);
-  const places = placesOf(text, types.length);
+  const places = offsetsOf(text, types.length);
   const far = (use: number): number => Math.abs((places[use] ?? 0) - at);
-  return open.toSorted((one, other) => far(one) - far(other)).slice(0, NEAREST);
+  return open.toSorted((one, other) => far(one) - far(other)).slice(0, MAX_SUSPECTS);
 }
 
-/** Where each placeholder begins, by its number from 0. */
-function placesOf(text: string, count: number): number[] {
-  const places = Array.from({ length: count }, () => -1);
+/** The offset of each placeholder, by its zero-based number. */
+function offsetsOf(text: string, count: number): number[] {
+  const offsets = Array.from({ length: count }, () => -1);
   for (const { kind, start, end } of tokenize(text, { scan: scanPostgres }))
-    if (kind === 'placeholder') places[Number(text.slice(start + 1, end)) - 1] = start;
-  return places;
+    if (kind === 'placeholder') offsets[Number(text.slice(start + 1, end)) - 1] = start;
+  return offsets;
 }
 
-/** Declares what was inferred as a type that does not hold every value, as far as the statement is described then. */
+/** Declares placeholders whose inferred type does not hold every value, as far as the statement can still be described. */
 async function declaredWhereLost<Columns>(
   prepare: Prepare<Columns>,
   { text, types }: Reading,
@@ -231,7 +235,7 @@ async function declaredWhereLost<Columns>(
 ): Promise<Settled<Columns>> {
   let { declared, answer } = described;
   const isLost = (use: number): boolean =>
-    declared[use] === null && !isKept(types[use] ?? 'string', answer.oids[use] ?? 0, ELEMENTS);
+    declared[use] === null && !isLossless(types[use] ?? 'string', answer.oids[use] ?? 0, ELEMENTS);
   for (;;) {
     const lost = types.flatMap((_, use) => (isLost(use) ? [use] : []));
     const next = lost.length === 0 ? null : await declaredMore(prepare, text, types, declared, lost);
@@ -240,7 +244,7 @@ async function declaredWhereLost<Columns>(
   }
 }
 
-/** All of some uses together, or the first of them with which the statement is described. */
+/** Declares all of some uses together, or the first of them with which the statement can be described. */
 async function declaredMore<Columns>(
   prepare: Prepare<Columns>,
   text: string,
@@ -250,17 +254,17 @@ async function declaredMore<Columns>(
 ): Promise<Settled<Columns> | null> {
   const trials = function* (): Generator<Declared> {
     const best = (use: number): string => candidatesOf(types[use] ?? 'string')[0]!;
-    const all = declared.map((own, use) => (uses.includes(use) ? best(use) : own));
+    const all = declared.map((as, use) => (uses.includes(use) ? best(use) : as));
     yield all;
     for (const use of uses.length > 1 ? uses : []) yield declared.with(use, best(use));
     for (const use of uses) {
       const [, other] = candidatesOf(types[use] ?? 'string');
       if (other !== undefined) yield declared.with(use, other);
     }
-    const wide = declared.flatMap((own, use) => (asInt4(own) === own ? [] : [use]));
+    const wide = declared.flatMap((as, use) => (asInt4(as) === as ? [] : [use]));
     for (const use of uses)
       for (const other of wide) yield declared.with(use, best(use)).with(other, asInt4(declared[other] ?? null));
-    if (all.some((own) => asInt4(own) !== own)) {
+    if (all.some((as) => asInt4(as) !== as)) {
       for (const use of uses) yield declared.with(use, best(use)).map(asInt4);
       yield all.map(asInt4);
     }
@@ -287,12 +291,12 @@ function refuseUnfillable<Columns>({ text, types, names }: Reading, { declared, 
     throw new AppError(
       'invalid',
       `The parameter ${parameter} is declared as ${wordOf(type)}, but the database takes it as ${inferred} here: ${instead}.`,
-      { position: placesOf(text, types.length)[use] ?? 0 },
+      { position: offsetsOf(text, types.length)[use] ?? 0 },
     );
   }
 }
 
-/** Says which parameter it is whose type nothing tells; what else the server refuses it explains itself. */
+/** Names the parameter whose type is unknown. Other errors of the server are returned unchanged. */
 function explained({ types, names }: Reading, error: ServerError): Error {
   const use = namedIn(error);
   const name = names?.[use];

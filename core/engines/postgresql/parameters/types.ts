@@ -16,7 +16,7 @@ import {
 } from '../values.ts';
 
 export interface TypeInfo {
-  /** As PostgreSQL's format_type() writes it. */
+  /** The name that PostgreSQL's format_type() returns. */
   readonly name: string;
   readonly kind: ValueKind;
   /** Undefined when the text is the value. */
@@ -25,7 +25,7 @@ export interface TypeInfo {
 
 const asString = { kind: 'string', parse: undefined } as const;
 
-/** Built-in types: oid, oid of their array, name, and how their text becomes JSON. Others are looked up in pg_type. */
+/** Built-in types: oid, array oid, name, and how their text becomes JSON. Other types are read from pg_type. */
 const BUILT_IN: readonly (readonly [oid: number, array: number, name: string, is?: Pick<TypeInfo, 'kind' | 'parse'>])[] = [
   [16, 1000, 'boolean', { kind: 'boolean', parse: parseBoolean }],
   [17, 1001, 'bytea', { kind: 'bytes', parse: parseBytes }],
@@ -75,7 +75,7 @@ export const TYPES: ReadonlyMap<number, TypeInfo> = new Map(
   ]),
 );
 
-/** Types that the database writes with ASCII alone: numbers, times, bytes, identifiers. */
+/** Types that the database writes in ASCII only: numbers, times, bytes, identifiers. */
 const ASCII = new Set([16, 17, 20, 21, 23, 26, 700, 701, 1082, 1083, 1114, 1184, 1186, 1266, 1700, 2950]);
 export const isAsciiType = (oid: number): boolean => ASCII.has(oid);
 
@@ -83,7 +83,7 @@ export function arrayOf(name: string, parseItem: ParseText | undefined, delimite
   return { name: `${name}[]`, kind: 'array', parse: (text) => parseArray(text, parseItem, delimiter) };
 }
 
-/** Of a list: the type of its elements. */
+/** The element type of a list. */
 export const scalarOf = (type: BoundType): ScalarType => (typeof type === 'string' ? type : type.array);
 
 const PARAMETER: Readonly<Record<string, ScalarType>> = {
@@ -106,7 +106,7 @@ const PARAMETER: Readonly<Record<string, ScalarType>> = {
   'character varying': 'string',
 };
 
-/** The parameter type of a placeholder that the database describes; null for types that a parameter has no word for. */
+/** The parameter type of a described placeholder. Null for types without a parameter type. */
 export function boundTypeOf(oid: number): BoundType | null {
   const name = TYPES.get(oid)?.name ?? '';
   if (!name.endsWith('[]')) return PARAMETER[name] ?? null;
@@ -114,31 +114,30 @@ export function boundTypeOf(oid: number): BoundType | null {
   return array === undefined ? null : { array };
 }
 
-/** Types whose text is JSON, so that an array bound to one is written as JSON. */
+/** Types whose text is JSON; an array bound to one is written as JSON. */
 export const isJsonOid = (oid: number): boolean => oid === 114 || oid === 3802;
 
-/** Types that have a zone, or are the text itself. Domains count as types without a zone. */
+/** Types that have a zone, or store the text. Domains count as types without a zone. */
 const KEEP_ZONE = new Set(
   BUILT_IN.filter(([, , name]) => /with time zone$|^text$|^character|^json/.test(name)).flatMap(([oid, array]) => [oid, array]),
 );
 export const keepsZone = (oid: number): boolean => KEEP_ZONE.has(oid);
 
-/** The oid of a type's array, and the other way around. */
+/** Maps the oid of a type to that of its array, and the reverse. */
 export const ARRAYS: ReadonlyMap<number, number> = new Map(BUILT_IN.map(([oid, array]) => [oid, array]));
 export const ELEMENTS: ReadonlyMap<number, number> = new Map(BUILT_IN.map(([oid, array]) => [array, oid]));
 
 type Loses = (text: string, type: ScalarType) => boolean;
 
 /**
- * Types whose text may say more than the value that is made of it, by oid. A placeholder that was inferred as one of them goes on
- * as that when its column gets a wider type.
+ * Types that may lose part of a value, by oid, with a check of the text. A placeholder that was inferred as one of them retains
+ * the type when its column gets a wider type.
  */
 const NARROW: readonly (readonly [oid: number, loses: Loses])[] = [
-  // date, time and timestamp
-  // Words such as now are a date or a moment, as their column is.
+  // date, time and timestamp: words such as `now` are a date or a moment, depending on the column.
   [1082, (text) => !/^\d{4}-\d\d-\d\d$/.test(text)],
   [1083, (text) => !/^[\d:.]+$/.test(text)],
-  // A datetime comes in UTC, which is what the wider type takes it for.
+  // A datetime is in UTC, which the wider type assumes too.
   [1114, (text, type) => type !== 'datetime' && /[zZ]$|[+-]\d\d(?::?\d\d)?$/.test(text.slice(10))],
   // name, char and character(n)
   [19, (text) => text.length > 15],

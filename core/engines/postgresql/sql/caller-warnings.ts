@@ -3,14 +3,14 @@ import type { ConnectionSettings } from '#core/engines/shared/connection-setting
 import type { Row } from '#core/lib/sql/result.ts';
 import type { Question } from '../catalogue.ts';
 
-/** What keeps a database that is told of each caller from keeping their rows apart. */
+/** Warnings about a database that receives values of each caller but does not isolate the callers' rows. */
 
 const SHOWN = 5;
 const USER_SCHEMAS = "n.nspname !~ '^pg_' and n.nspname <> 'information_schema'";
 
 /**
- * Rows of what is wrong and where: roles that no policy holds for, tables whose owner is held to none, views that read with the
- * rights of their owner, roles that the account cannot take.
+ * Returns rows with a problem and its object: roles that bypass policies, tables whose owner bypasses them, views that read with
+ * their owner's rights, roles that the account cannot assume.
  */
 export const callerQuestion = ({ session_role = null }: ConnectionSettings): Question => ({
   text: `

@@ -13,14 +13,14 @@ import {
 
 type Tree = Readonly<Record<string, unknown>>;
 
-/** The text is not PostgreSQL; the message is the parser's, the position counts characters from 0. */
+/** The text is not PostgreSQL. The message is the parser's; the position counts characters from 0. */
 export class PostgresSyntaxError extends Error {
   override readonly name = 'PostgresSyntaxError';
 }
 
 /**
- * Judges a text with `$n` placeholders by PostgreSQL's own grammar. Every node is visited; a kind that is not known here is
- * not read-only. Throws PostgresSyntaxError when the grammar refuses the text.
+ * Classifies a text with `$n` placeholders with PostgreSQL's grammar. Every node is visited, and an unknown kind of node is not
+ * read-only. Throws PostgresSyntaxError when the grammar refuses the text.
  */
 export async function classifyPostgres(text: string, command: string): Promise<Verdict> {
   const { loadModule, parseSync } = await import('libpg-query');
@@ -52,11 +52,11 @@ interface Findings {
   forbidden: string | null;
   writes: string | null;
   lasting: string | null;
-  /** Something outside the closed lists was used. */
+  /** True when something outside the closed lists is used. */
   unsettled: boolean;
   /** Relation and last name of every a.b, which may be a call b(a). */
   readonly qualified: (readonly [string, string])[];
-  /** Column names of each function in FROM by its alias. */
+  /** Column names of each function in FROM, by its alias. */
   readonly ranges: Map<string, ReadonlySet<string>>;
 }
 
@@ -67,7 +67,7 @@ function parseText(parse: (text: string) => unknown, text: string): unknown[] | 
     const statements = object(parse(text))?.['stmts'];
     return Array.isArray(statements) ? statements : [];
   } catch (error) {
-    // The parser's own stack; every other fault is one of the grammar.
+    // The parser's stack is exhausted; any other error is a syntax error.
     if (error instanceof RangeError || error instanceof WebAssembly.RuntimeError) return null;
     throw new PostgresSyntaxError(error instanceof Error ? error.message : 'The statement cannot be parsed.', { cause: error });
   }
@@ -84,7 +84,7 @@ const refused = (command: string, reason: string): Verdict => ({
 const object = (value: unknown): Tree | undefined =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Tree) : undefined;
 
-/** The kind and content of `{Kind: {…}}`; libpg-query writes fields of one fixed kind without the wrapper. */
+/** The kind and content of `{Kind: {…}}`. libpg-query omits the wrapper for fields with a fixed kind. */
 function unwrap(value: unknown): [string, Tree] | undefined {
   const keys = Object.keys(object(value) ?? {});
   const [kind] = keys;
@@ -93,7 +93,7 @@ function unwrap(value: unknown): [string, Tree] | undefined {
   return content && [kind, content];
 }
 
-/** Kinds of the fields that come without a wrapper. */
+/** Kinds of the fields without a wrapper. */
 const BARE: Readonly<Record<string, string>> = {
   larg: 'SelectStmt',
   rarg: 'SelectStmt',
@@ -128,7 +128,7 @@ const BARE: Readonly<Record<string, string>> = {
   bsval: 'BitString',
 };
 
-/** Kinds that only read, if what they hold only reads. */
+/** Kinds that are read-only if everything inside them is. */
 const READING = words(`
 SelectStmt ResTarget ColumnRef A_Star String Integer Float Boolean BitString A_Const ParamRef A_Expr A_Indirection A_Indices
 A_ArrayExpr FuncCall TypeCast TypeName CollateClause BoolExpr NullTest BooleanTest SubLink CaseExpr CaseWhen CoalesceExpr MinMaxExpr
@@ -150,7 +150,7 @@ const WRITING: Readonly<Record<string, string>> = {
   NotifyStmt: 'It sends a notification.',
 };
 
-/** Looks at one node and everything below it. */
+/** Visits one node and everything below it. */
 function visit(kind: string, node: Tree, findings: Findings): void {
   if (!READING.has(kind)) {
     findings.writes ??= WRITING[kind] ?? `It contains ${kind.replace(/Stmt$/, '')}, which is not known to be read-only.`;
@@ -172,7 +172,7 @@ function visitField(field: string, value: unknown, findings: Findings): void {
   visit(kind ?? `an unknown part (${field})`, content, findings);
 }
 
-/** EXPLAIN plans; with ANALYZE it runs the statement, writes and all. */
+/** EXPLAIN only plans, but with ANALYZE it runs the statement, including its writes. */
 function explain(node: Tree, findings: Findings): void {
   const options = Array.isArray(node['options']) ? node['options'] : [];
   for (const option of options) {
@@ -191,7 +191,7 @@ const INSPECT: Readonly<Record<string, (node: Tree, findings: Findings) => void>
     const last = fields.at(-1);
     const relation = fields.at(-2);
     if (last === undefined || relation === undefined) return;
-    // a.b is also a spelling of b(a): from unnest(array['/']) a selects pg_ls_dir(a) as a.pg_ls_dir.
+    // a.b can also mean b(a): from unnest(array['/']) a selects pg_ls_dir(a) as a.pg_ls_dir.
     attribute(last, findings);
     findings.qualified.push([relation, last]);
   },
@@ -249,7 +249,7 @@ function settleRanges(findings: Findings): void {
   }
 }
 
-/** Every name in a list of strings; a star or subscript has none. */
+/** The names in a list of strings; a star or subscript has none. */
 function names(list: unknown): string[] {
   if (!Array.isArray(list)) return [];
   return list.flatMap((item) => {

@@ -6,7 +6,7 @@ import { classifyPostgres, PostgresSyntaxError } from './classify.ts';
 import { POSTGRESQL_PAGES } from './page-keys.ts';
 import { scanPostgres } from './scanner.ts';
 
-export const POSTGRESQL_CLASSIFIER: Classifier = { rules: POSTGRESQL_RULES, judge };
+export const POSTGRESQL_CLASSIFIER: Classifier = { rules: POSTGRESQL_RULES, refine };
 
 export const POSTGRESQL_DIALECT: SqlDialect = {
   name: 'postgresql',
@@ -23,12 +23,12 @@ export const POSTGRESQL_DIALECT: SqlDialect = {
   classifier: async () => (await import('./dialect.ts')).POSTGRESQL_CLASSIFIER,
 };
 
-async function judge(text: string, tokens: readonly Lexeme[], byTokens: Verdict): Promise<Verdict> {
+async function refine(text: string, tokens: readonly Lexeme[], byTokens: Verdict): Promise<Verdict> {
   try {
     return await classifyPostgres(text, byTokens.command);
   } catch (error) {
     if (!(error instanceof PostgresSyntaxError)) throw error;
-    // CockroachDB and Redshift know SELECTs that PostgreSQL does not; what PostgreSQL itself refuses never runs there.
+    // CockroachDB and Redshift accept SELECTs that PostgreSQL's grammar refuses. Those never run on PostgreSQL.
     const hidden = tokens.some((token) => token.kind === 'identifier' && token.text.startsWith('u&'));
     const reason = byTokens.reason ?? (hidden ? 'It holds a name in escapes that could not be checked.' : null);
     return { ...byTokens, read_only: reason === null, fixed: false, reason: reason && `${reason} (${error.message})` };

@@ -14,7 +14,7 @@ const EXACT: ReadonlySet<string> = new Set([
   'uuid',
 ]);
 
-/** Results have the blanks that fill a `char(n)`, its text has not. */
+/** Results contain the padding of a `char(n)`, but its text does not. */
 const withoutBlanks: PageKey['write'] = (cell) => (typeof cell === 'string' ? cell.replace(/ +$/, '') : cell);
 
 export const POSTGRESQL_PAGES: PageRules = {
@@ -24,9 +24,9 @@ export const POSTGRESQL_PAGES: PageRules = {
   nulls_last: true,
   key(name, { type, kind }) {
     if (EXACT.has(type)) return cast(name, type);
-    // Results have no NaN and no infinity: they are null there. PostgreSQL before 14 has no numeric of that name.
+    // NaN and infinity are null in results. PostgreSQL before 14 has no numeric infinity.
     if (type.startsWith('numeric')) return cast(`CASE WHEN ${name} - ${name} = 0 THEN ${name} END`, 'numeric');
-    // Collations call texts equal that differ; the text of a value is the value.
+    // Collations can treat different texts as equal, so the text is compared as bytes.
     if (kind !== 'string') return null;
     return cast(`CAST(${name} AS text) COLLATE "C"`, 'text', type === 'character' ? { write: withoutBlanks } : {});
   },

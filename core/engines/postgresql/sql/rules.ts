@@ -1,6 +1,6 @@
 import { denials, type TokenRules, words } from '#core/lib/sql/rules.ts';
 
-/** Built-in functions of the closed list: they change nothing outside their result. Aggregates and window functions are among them. */
+/** The closed list of built-in functions without side effects, including aggregates and window functions. */
 export const SAFE_FUNCTIONS = words(`
 abbrev abs acos acosd acosh age any_value area array_agg array_append array_cat array_dims array_fill array_length array_lower
 array_ndims array_position array_positions array_prepend array_remove array_replace array_reverse array_sample array_shuffle
@@ -48,7 +48,7 @@ upper_inf uuid_extract_timestamp uuid_extract_version uuidv4 uuidv7 var_pop var_
 width_bucket xml xml_is_well_formed xml_is_well_formed_content xml_is_well_formed_document xmlagg xmlcomment xmlconcat xmlexists
 xpath xpath_exists`);
 
-/** Built-in operators; one that a user defined has another name or another schema. */
+/** Built-in operators. A user-defined operator has another name or another schema. */
 export const SAFE_OPERATORS = words(`
 !! !~ !~* !~~ !~~* # ## #- #> #>> % & && &< &<| &> * + - -> ->> -|- / < <-> << <<= <<| <= <> <@ <^ = > >= >> >>= >^ ? ?# ?& ?- ?-|
 ?| ?|| @ @-@ @> @? @@ @@@ ^ ^@ | |&> |/ |>> || ||/ ~ ~* ~<=~ ~<~ ~= ~>=~ ~>~ ~~ ~~* !=`);
@@ -59,7 +59,7 @@ int8multirange int8range interval json jsonb jsonpath line lseg macaddr macaddr8
 pg_lsn point polygon record regclass regnamespace regproc regprocedure regrole regtype text tid time timestamp timestamptz timetz
 tsmultirange tsquery tsrange tstzmultirange tstzrange tsvector uuid varbit varchar xid xid8 xml`);
 
-/** Volatile built-ins that are neither safe nor denied: allowed where reading, never in a fixed session, in no spelling. */
+/** Volatile built-ins that are neither safe nor forbidden: allowed in reading tools, never in a fixed session, in no spelling. */
 export const UNSETTLED_FUNCTIONS = words(`
 amvalidate currtid2 lo_get pg_blocking_pids pg_collation_actual_version pg_control_checkpoint pg_control_init pg_control_recovery
 pg_control_system pg_current_wal_flush_lsn pg_current_wal_insert_lsn pg_current_wal_lsn pg_database_collation_actual_version
@@ -80,7 +80,7 @@ pg_xact_status txid_status current_query currval lastval`);
 const SESSION = 'changes the session, which later calls share';
 const FILES = 'accesses files or programs of the database server';
 
-/** Never in a tool, reading or writing. */
+/** Functions that no tool may call. */
 export const FORBIDDEN_FUNCTIONS = denials({
   [SESSION]: `set_config setseed pg_advisory_lock pg_advisory_lock_shared pg_try_advisory_lock pg_try_advisory_lock_shared
     pg_advisory_unlock pg_advisory_unlock_shared pg_advisory_unlock_all dblink_connect dblink_connect_u dblink_disconnect
@@ -97,8 +97,8 @@ export const FORBIDDEN_TABLES = denials({ [FILES]: 'pg_hba_file_rules pg_ident_f
 
 const RUNS_TEXT = 'runs SQL text that was not checked';
 
-/** Built-in and contributed functions that take SQL text and run it. */
-export const RUNS_SQL = words(`
+/** Built-in and contrib functions that run SQL text. */
+const RUNS_SQL = words(`
 query_to_xml query_to_xmlschema query_to_xml_and_xmlschema cursor_to_xml cursor_to_xmlschema ts_stat ts_rewrite dblink dblink_exec
 dblink_open dblink_send_query crosstab crosstab2 crosstab3 crosstab4 crosstabn connectby exec exec_sql execute_sql run_sql run_query
 execute_query eval`);
@@ -129,10 +129,12 @@ const WRITES = {
     pg_restore_relation_stats pg_set_attribute_stats pg_clear_attribute_stats pg_restore_attribute_stats pg_prewarm
     pg_truncate_visibility_map pg_buffercache_evict heap_force_kill heap_force_freeze pg_surgery`,
 };
-/** Not in a reading tool. */
+/** Functions that a reading tool may not call. */
 export const WRITING_FUNCTIONS = denials(WRITES);
 const UNDONE: ReadonlySet<string> = new Set([LOCKS, LARGE_OBJECTS]);
-/** Not in a statement that is run to be rolled back; what NOTIFY sends waits for the commit. */
+/**
+ * Functions that a statement may not call when it is run to be rolled back. NOTIFY is not included, because it is sent at commit.
+ */
 export const LASTING_FUNCTIONS: ReadonlyMap<string, string> = new Map(
   [...WRITING_FUNCTIONS].filter(([name, effect]) => !UNDONE.has(effect) && name !== 'pg_notify'),
 );
@@ -141,7 +143,7 @@ const TRANSACTION = 'Every call has its own transaction; a statement that contro
 const CURSOR = 'Prepared statements and cursors outlive a call and are not allowed; write the query itself.';
 const SETTING = 'Settings of the session outlive a call and are not allowed.';
 
-/** Statements that no tool may hold, by libpg-query's node. Others that are no query write. */
+/** Nodes of libpg-query for statements that no tool may contain. Other statements that are not queries count as writes. */
 export const FORBIDDEN_NODES: ReadonlyMap<string, string> = new Map([
   ['TransactionStmt', TRANSACTION],
   ['VariableSetStmt', SETTING],
@@ -161,7 +163,7 @@ export const FORBIDDEN_NODES: ReadonlyMap<string, string> = new Map([
   ['ClosePortalStmt', CURSOR],
 ]);
 
-/** For statements of relatives of PostgreSQL that its own grammar refuses; never fixed. */
+/** Rules for statements of compatible databases that PostgreSQL's grammar refuses. Such statements are never fixed. */
 export const POSTGRESQL_RULES: TokenRules = {
   reads: words('select with values table show explain'),
   forbidden: new Map([
@@ -180,7 +182,7 @@ export const POSTGRESQL_RULES: TokenRules = {
   modules: null,
   writingFunctions: WRITING_FUNCTIONS,
   lastingFunctions: LASTING_FUNCTIONS,
-  // Relatives of PostgreSQL only are judged by these.
+  // These rules only apply to compatible databases.
   every_name_calls: true,
   texts_name_tables: false,
   forbiddenUse: () => null,

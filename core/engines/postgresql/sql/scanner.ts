@@ -17,7 +17,10 @@ import {
 const DOLLAR = /\$(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$/y;
 const POSTGRES_LINE = /--[^\n\r]*/y;
 const POSTGRES_OPERATOR = /[-+*/<>=~!@#%^&|`?]+/y;
-/** PostgreSQL joins string constants that only space with a line break parts, and goes on in the first one's escape mode. */
+/**
+ * PostgreSQL joins string constants that are only separated by whitespace with a line break; the escape mode of the first one
+ * continues.
+ */
 const CONTINUATION = /[ \t\f\v]*(?:--[^\n\r]*)?[\n\r](?:[ \t\n\r\f\v]|--[^\n\r]*[\n\r])*(?=')/y;
 
 export function scanPostgres(sql: string, at: number, before: Token | undefined, open: string | undefined): Token {
@@ -49,7 +52,7 @@ export function scanPostgres(sql: string, at: number, before: Token | undefined,
   return common(sql, at) ?? unexpected(sql, at);
 }
 
-/** A word, or the string or name of which it is the prefix: E'…', U&'…', U&"…" (B, N and X strings have no escapes). */
+/** A word, or the prefix of a string or name: E'…', U&'…', U&"…" (B, N and X strings have no escapes). */
 function postgresWord(sql: string, at: number, end: number): Token {
   if (end === at + 1 && (sql[at] === 'e' || sql[at] === 'E') && sql[end] === "'") {
     let close = quoted(sql, end, "'", true);
@@ -66,7 +69,7 @@ function postgresWord(sql: string, at: number, end: number): Token {
   return token('word', at, visible(sql, at, end));
 }
 
-/** The colon of a slice or of JSON_OBJECT('k':v) stands directly behind what it parts; a parameter never does. */
+/** True for the colon of a slice or of JSON_OBJECT('k':v). It directly follows an expression; a parameter never does. */
 function isSlice(sql: string, at: number, before: Token | undefined, open: string | undefined): boolean {
   if (!before || before.end !== at) return false;
   if (before.kind === 'number' || before.kind === 'string' || before.kind === 'identifier' || before.kind === 'parameter')
@@ -89,7 +92,7 @@ function nestedComment(sql: string, at: number): number {
   throw broken('A comment is not closed.', at);
 }
 
-/** PostgreSQL ends an operator where a comment begins. */
+/** In PostgreSQL a comment ends an operator. */
 function operatorEnd(sql: string, at: number, end: number): number {
   for (let i = at + 1; i < end; i++) if (sql.startsWith('--', i) || sql.startsWith('/*', i)) return i;
   return end;

@@ -1,21 +1,21 @@
 import { type Words, wordsOf } from '#core/engines/shared/trust.ts';
 
 /**
- * What in a database can run code when a statement only names it. A statement that names none of it, and whose functions and
- * operators are of the classifier's closed lists, runs nothing but PostgreSQL itself.
+ * Objects of a database that can run code when a statement names them. A statement that names none of them, and only uses
+ * functions and operators of the classifier's closed lists, only runs PostgreSQL's built-in code.
  */
 export interface Untrusted {
-  /** Schema and name of relations that are no plain tables. */
+  /** Schema and name of relations that are not plain tables. */
   readonly relations: readonly (readonly [string, string])[];
   readonly functions: readonly string[];
   readonly operators: readonly string[];
-  /** Functions behind casts, which need no name in the text. */
+  /** Number of casts with functions, which a text need not name. */
   readonly casts: number;
-  /** Schemas that names without one are looked for in. */
+  /** Schemas in which unqualified names are looked up. */
   readonly path: readonly string[];
 }
 
-/** Operators that keywords stand for: IN, LIKE, BETWEEN, CASE, NULLIF, JOIN … USING and others. */
+/** Operators that keywords use: IN, LIKE, BETWEEN, CASE, NULLIF, JOIN … USING and others. */
 const UNWRITTEN: ReadonlySet<string> = new Set([
   '=',
   '<>',
@@ -34,7 +34,7 @@ const UNWRITTEN: ReadonlySet<string> = new Set([
 ]);
 
 export function namesUntrusted(text: string, untrusted: Untrusted): boolean {
-  // A name may be written in escapes.
+  // A name can be written with Unicode escapes.
   if (untrusted.casts > 0 || /u&/i.test(text)) return true;
   const words = wordsOf(text);
   const { functions, operators, relations } = untrusted;
@@ -47,15 +47,18 @@ export function namesUntrusted(text: string, untrusted: Untrusted): boolean {
 
 const isFound = (schema: string, words: Words, { path }: Untrusted): boolean => path.includes(schema) || words.mentions(schema);
 
-/** Objects below this were made with the cluster (FirstNormalObjectId). */
+/** Objects with lower oids were created with the cluster (FirstNormalObjectId). */
 const BUILT_IN = 16_384;
-/** Belongs to an extension, whose files the administrator of the machine installed, and says that it changes nothing. */
+/**
+ * A function that is built in, or that is not volatile and belongs to an extension, whose files the administrator of the machine
+ * installed.
+ */
 const HARMLESS = `p.oid < ${BUILT_IN} or (p.provolatile <> 'v' and exists (
     select from pg_depend d where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e'))`;
 
 /**
- * Types of columns whose values are read and compared by the server's own code: built in, an enumeration, a base type of an
- * extension, or an array of these.
+ * Column types whose values are read and compared by built-in code: built-in types, enumerations, base types of extensions, and
+ * arrays of these.
  */
 const PLAIN_TYPES = `
   select t.oid from pg_type t left join pg_type e on e.oid = t.typelem and e.typarray = t.oid
@@ -64,8 +67,8 @@ const PLAIN_TYPES = `
       select from pg_depend d where d.classid = 'pg_type'::regclass and d.objid = coalesce(e.oid, t.oid) and d.deptype = 'e'))`;
 
 /**
- * Tables whose policies do more than compare columns with settings: they call what is not built in or not harmless, or read
- * other relations. Every other policy is read by the server's own code.
+ * Tables whose policies do more than compare columns with settings: they call functions that are not built in or not harmless, or
+ * read other relations. Built-in code evaluates all other policies.
  */
 const POLICED = `
   select p.polrelid from pg_policy p where exists (
@@ -79,8 +82,8 @@ const POLICED = `
   )`;
 
 /**
- * One answer in JSON. Names are looked up in pg_catalog alone, so that nothing here is what a user made; the search path of the
- * account is kept before.
+ * Returns one JSON document. Names are only looked up in pg_catalog, so that no user-defined object is used; the search path of
+ * the account is saved first.
  */
 const UNTRUSTED = `
 with recursive untrusted_functions as (
@@ -113,14 +116,14 @@ with recursive untrusted_functions as (
   'operators', (select coalesce(json_agg(distinct o.oprname), '[]') from pg_operator o join untrusted_functions s on s.oid = o.oprcode),
   'casts', (select count(*) from pg_cast c join untrusted_functions s on s.oid = c.castfunc))::text as content)`;
 
-/** Characters of an MD5 in hexadecimal. */
+/** Characters of a hexadecimal MD5. */
 const DIGEST = 32;
-/** Names of tens of thousands of functions. */
+/** Enough for the names of tens of thousands of functions. */
 export const UNTRUSTED_BYTES = 8 * 1024 * 1024;
 
 /**
- * Runs in one message, in a transaction of its own. The answer is an MD5 and the JSON it was made of; nothing when it is the
- * answer `before`, which the database then need not send again.
+ * Runs in one message and one transaction. The answer is an MD5 and its JSON document; it is empty when it equals the answer
+ * `before`.
  */
 export function untrustedSql(before: string | null): string {
   const digest = before?.slice(0, DIGEST) ?? '';

@@ -3,13 +3,13 @@ import { AppError } from '#core/errors.ts';
 import { is_compiled, type PROGRAMS, programCommand } from '#core/process/product.ts';
 
 const FLAGS = ['--no-orphans', '--no-install', '--no-env-file', '--smol'];
-/** The program ended; its `exit` says so. */
+/** The `exit` event reports the end of the child instead. */
 const ignore = (): void => undefined;
 
-/** Why a program that holds a database gave no answer. */
+/** Why a child process gave no answer. */
 export class ChildEnded extends Error {
   readonly signal: string | null;
-  /** It had answered before: it may have been dead already when it was asked. */
+  /** True when it had answered before, so it may have been dead already when the question was sent. */
   readonly served: boolean;
 
   constructor(signal: string | null, served: boolean) {
@@ -20,9 +20,9 @@ export class ChildEnded extends Error {
 }
 
 export interface ChildOptions<Question> {
-  /** What `ulimit` sets in it, on Linux. */
+  /** Arguments of `ulimit`, which limits the child on Linux. */
   readonly limits?: string;
-  /** What asks it to stop by itself, and the milliseconds until it is killed; without it, it is killed at once. */
+  /** Sent to make the child stop, and the milliseconds until it is killed. Absent: it is killed at once. */
   readonly stop?: { readonly question: Question; readonly wait_ms: number };
   readonly toError: (ended: ChildEnded) => AppError;
 }
@@ -31,14 +31,15 @@ export interface Child<Question, Answer> {
   readonly pid: number;
   readonly usable: boolean;
   /**
-   * One question at a time. Rejects with the reason of the signal once the statement has stopped, or its program has ended and its
-   * locks with it. @param isProgress takes the messages that come before the answer.
+   * Sends one question at a time. When aborted, rejects with the reason of the signal once the statement has stopped, or once the
+   * child has exited and released its locks.
+   * @param isProgress handles messages before the answer; false means that the message is the answer.
    */
   ask(question: Question, stop?: AbortSignal, isProgress?: (message: Answer) => boolean): Promise<Answer>;
   kill(): Promise<void>;
 }
 
-/** A program that holds one database file: nothing can stop a statement inside of the process that runs it. */
+/** Starts a process that opens one database file. A statement can only be stopped by ending the process that runs it. */
 export function startChild<Question extends object, Answer>(
   name: keyof typeof PROGRAMS,
   { limits, stop: stopping, toError }: ChildOptions<Question>,
@@ -58,13 +59,13 @@ export function startChild<Question extends object, Answer>(
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     windowsHide: true,
   });
-  // Beyond the first answer, which says that the file is open, it served somebody.
+  // The first answer only says that the file is open.
   const ended = (): AppError => toError(new ChildEnded(killed_by, answers > 1));
   const exited = new Promise<void>((done) => {
     const end = (_code: unknown, signal: string | null = null) => {
       usable = false;
       killed_by = signal;
-      settle((asked) => asked.reject(ended()));
+      settle((reply) => reply.reject(ended()));
       done();
     };
     child.once('exit', end);
@@ -73,27 +74,27 @@ export function startChild<Question extends object, Answer>(
   child.on('message', (message: Answer) => {
     if (progress?.(message) === true) return;
     answers++;
-    settle((asked) => asked.resolve(message));
+    settle((reply) => reply.resolve(message));
   });
   child.unref();
 
-  function settle(how: (asked: PromiseWithResolvers<Answer>) => void): void {
-    const asked = pending;
+  function settle(how: (reply: PromiseWithResolvers<Answer>) => void): void {
+    const reply = pending;
     pending = undefined;
-    if (asked) how(asked);
+    if (reply) how(reply);
   }
 
   async function ask(question: Question, stop?: AbortSignal, isProgress?: (message: Answer) => boolean): Promise<Answer> {
     stop?.throwIfAborted();
     if (!usable) throw ended();
-    const asked = Promise.withResolvers<Answer>();
-    pending = asked;
+    const reply = Promise.withResolvers<Answer>();
+    pending = reply;
     progress = isProgress;
     let timer: ReturnType<typeof setTimeout> | undefined;
     let abandoned = false;
     const end = () => {
       pending = undefined;
-      void kill().then(() => asked.reject(stop?.reason));
+      void kill().then(() => reply.reject(stop?.reason));
     };
     const abandon = () => {
       abandoned = true;
@@ -107,7 +108,7 @@ export function startChild<Question extends object, Answer>(
       if (error instanceof Error) void kill();
     });
     try {
-      const answer = await asked.promise;
+      const answer = await reply.promise;
       if (abandoned) throw stop?.reason;
       return answer;
     } finally {
@@ -133,7 +134,7 @@ export function startChild<Question extends object, Answer>(
   };
 }
 
-/** Work that changes nothing, once more when the program that was idle is found to be dead. */
+/** Runs read-only work again when its idle child turns out to be dead. */
 export async function retryLostChild<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();

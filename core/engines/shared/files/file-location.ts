@@ -3,16 +3,17 @@ import { isAbsolute, resolve, sep } from 'node:path';
 import { AppError, invalidField } from '#core/errors.ts';
 import type { DialPolicy } from '../source.ts';
 
-/** What a connection's `database` names below `policy.sqlite_dir`. */
+/** The file or folder below `policy.sqlite_dir` that a connection's `database` names. */
 export interface FileLocation {
-  /** With links followed. */
+  /** Absolute, with links resolved. */
   readonly path: string;
   readonly found: BigIntStats;
 }
 
 /**
- * What exists below `policy.sqlite_dir`, after every link was followed, and is none of our own files. Throws `invalid` (field
- * `database`) or `database_unreachable` (`database_missing`). @param what such as "SQLite file".
+ * Finds an existing path below `policy.sqlite_dir`, with all links resolved. Files of this installation are refused. Throws
+ * `invalid` (field `database`) or `database_unreachable` (`database_missing`).
+ * @param what such as "SQLite file".
  */
 export function resolveFile(database: string, policy: DialPolicy, what: string): FileLocation {
   const outside = (): AppError => invalidField('database', `The database must be a ${what} inside the folder of SVC_SQLITE_DIR.`);
@@ -26,13 +27,14 @@ export function resolveFile(database: string, policy: DialPolicy, what: string):
   if (folder === null) throw missing();
   const path = realPath(isAbsolute(database) ? database : resolve(folder, database));
   if (path === null) throw isAbsolute(database) && !isInside(database, policy.sqlite_dir) ? outside() : missing();
-  // The folder itself holds the databases of other connections.
+  // The folder itself contains the databases of other connections.
   if (!isInside(path, folder)) throw outside();
   const found = statSync(path, { bigint: true });
-  for (const own of policy.forbidden_files ?? []) {
-    const ours = statSync(own, { bigint: true, throwIfNoEntry: false });
-    // By inode, because a hard link has a path of its own; a folder that holds one of them would show it as a table.
-    if (ours && ((ours.dev === found.dev && ours.ino === found.ino) || isInside(realPath(own) ?? own, path))) throw outside();
+  for (const forbidden of policy.forbidden_files ?? []) {
+    const ours = statSync(forbidden, { bigint: true, throwIfNoEntry: false });
+    // Compared by inode, because a hard link has a different path. A folder that contains one of them would show it as a table.
+    if (ours && ((ours.dev === found.dev && ours.ino === found.ino) || isInside(realPath(forbidden) ?? forbidden, path)))
+      throw outside();
   }
   return { path, found };
 }

@@ -2,14 +2,14 @@ import { lstatSync, readdirSync } from 'node:fs';
 import { unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Beginning of the names of files that are not all there yet; a folder of files leaves hidden ones out. */
+/** Prefix of files that are being uploaded. A folder connection ignores hidden files. */
 export const ARRIVING = '.upload-';
-/** Milliseconds after which such a file belongs to nobody. */
-const ABANDONED = 24 * 3_600_000;
+/** Milliseconds after which an upload counts as abandoned. */
+const ABANDONED_MS = 24 * 3_600_000;
 
 /**
- * Of everything below a folder; what was abandoned half sent does not count. Links are not followed: `recursive` of `readdirSync`
- * follows them on Bun, and ends at one that leads to itself.
+ * Bytes of all files below a folder, without abandoned uploads. Links are not followed: `recursive` of `readdirSync` follows them
+ * on Bun, and fails on a link to itself.
  */
 export function folderBytes(folder: string): number {
   let sum = 0;
@@ -19,7 +19,7 @@ export function folderBytes(folder: string): number {
     if (!entry.isFile()) continue;
     const found = lstatSync(path, { throwIfNoEntry: false });
     if (found === undefined) continue;
-    if (entry.name.startsWith(ARRIVING) && Date.now() - found.mtimeMs > ABANDONED) void unlink(path).catch(() => undefined);
+    if (entry.name.startsWith(ARRIVING) && Date.now() - found.mtimeMs > ABANDONED_MS) void unlink(path).catch(() => undefined);
     else sum += found.size;
   }
   return sum;

@@ -1,37 +1,37 @@
 import type { Json, Row } from '#core/lib/sql/result.ts';
 
-/** One step of a plan, with what it takes its rows from. */
+/** One step of a plan; its children are the steps that it reads rows from. */
 export interface PlanNode {
-  /** In the engine's own words. */
+  /** The name that the engine uses. */
   readonly operation: string;
   readonly table?: string | undefined;
   readonly schema?: string | undefined;
   readonly index?: string | undefined;
-  /** Rows that the engine expects it to give. */
+  /** Number of rows that the engine estimates. */
   readonly rows?: number | undefined;
   readonly cost?: number | undefined;
-  /** Conditions and keys, in the engine's own words. */
+  /** Conditions and keys, as the engine writes them. */
   readonly detail?: string | undefined;
-  /** `full`: it reads the whole table, or all of an index; `index`: a condition finds its rows in an index. */
+  /** `full`: reads the whole table or a whole index; `index`: finds rows with a condition on an index. */
   readonly scan?: 'full' | 'index' | undefined;
-  /** A condition drops rows after they were found by an index. */
+  /** True when a condition drops rows that an index found. */
   readonly filters?: boolean | undefined;
-  /** The share of its rows that conditions leave, where `rows` counts all of them. */
-  readonly kept?: number | undefined;
-  /** It ends as soon as a limit is reached, as nothing drops or sorts rows in between. */
+  /** The share of rows (0 to 1) that satisfy the conditions, when `rows` counts all rows. */
+  readonly selectivity?: number | undefined;
+  /** True when it ends as soon as a limit is reached, because no step in between drops or sorts rows. */
   readonly limited?: boolean | undefined;
-  /** It runs again for each row of the steps before it (their rows multiply), or of the step above it. */
+  /** It runs again for each row of the steps before it (their row counts multiply), or of the step above it. */
   readonly repeats?: 'before' | 'above' | undefined;
-  /** It sorts or collects rows before it gives the first one. */
+  /** True when it sorts or collects rows before it returns the first one. */
   readonly sorts?: boolean | undefined;
   readonly children: readonly PlanNode[];
 }
 
 /** How an engine explains a statement. */
 export interface PlanReader {
-  /** What stands before the statement; it is never run. */
+  /** Put in front of the statement, which is not run. */
   readonly prefix: string;
-  /** @param rows what the database answered. */
+  /** @param rows the answer of the database. */
   read(rows: readonly Row[]): { readonly text: string; readonly nodes: readonly PlanNode[] };
 }
 
@@ -45,7 +45,7 @@ export function asNumber(value: Json | undefined): number | undefined {
   return typeof number === 'number' && Number.isFinite(number) ? number : undefined;
 }
 
-/** A document that came as JSON, or as its text. */
+/** A document that the driver returns as JSON or as JSON text. */
 export function asDocument(value: Json | undefined): { readonly value: Json; readonly text: string } {
   const parsed = typeof value === 'string' ? (JSON.parse(value) as Json) : (value ?? null);
   return { value: parsed, text: JSON.stringify(parsed, null, 2) };

@@ -6,24 +6,24 @@ import { cachedDocument, type ClientDocument, clientDocument, isDocumentUrl } fr
 import { knownClient } from './known-clients.ts';
 import { redirectMatches } from './redirects.ts';
 
-/** Our own ids never look like an address. */
+/** The prefixes of client IDs that Sluice issues. They cannot be confused with an address. */
 export const APP_PREFIX = 'svc_app_';
 export const REGISTRATION_PREFIX = 'svc_dcr_';
 
-/** The digest of no secret: an imported app has none before it gets a new one. */
+/** Matches no secret. An imported app has no secret until a new one is created. */
 const NO_SECRET = '-'.repeat(64);
 
 export interface Client {
   readonly facts: ClientFacts;
   readonly redirect_uris: readonly string[];
-  /** Digest of the secret that it has to show; null: it has none. */
+  /** Digest of the secret that the client must send. Null: the client has no secret. */
   readonly secret_digest: string | null;
 }
 
 /**
- * A client by its ID, in this order: apps, known clients, documents, registrations; null when there is none.
- * @param redirect_uri that it asks for: the document of a known client is read when its copy here lacks it.
- * @param ip of whoever names it.
+ * Finds a client by its ID among apps, known clients, documents and registrations, in this order. Null when there is none.
+ * @param redirect_uri the requested address. If the built-in copy of a known client lacks it, the client's document is read.
+ * @param ip the address of the caller.
  */
 export async function findClient(
   app: Platform & WithDocuments,
@@ -31,15 +31,15 @@ export async function findClient(
   redirect_uri: string | null,
   ip: string | null,
 ): Promise<Client | null> {
-  return client_id.startsWith(ADDRESS) ? byAddress(app, client_id, redirect_uri, ip) : ownClient(app, client_id);
+  return client_id.startsWith(ADDRESS) ? byAddress(app, client_id, redirect_uri, ip) : storedClient(app, client_id);
 }
 
 /**
- * A client that comes with a code or a token, which is bound to its ID. Its document was read when the person let it in: that it
- * cannot be read now ends no sign-in.
+ * The client of a code or a token, which are bound to its ID. Its document was read when the person consented, so the sign-in
+ * continues even if the document cannot be read now.
  */
 export async function boundClient(app: Platform, client_id: string): Promise<Client | null> {
-  if (!client_id.startsWith(ADDRESS)) return ownClient(app, client_id);
+  if (!client_id.startsWith(ADDRESS)) return storedClient(app, client_id);
   if (!isDocumentUrl(client_id)) return null;
   const document = knownClient(client_id) ?? (await cachedDocument(app, client_id));
   return ofAddress(client_id, document ?? { name: new URL(client_id).hostname, redirect_uris: [] });
@@ -47,7 +47,7 @@ export async function boundClient(app: Platform, client_id: string): Promise<Cli
 
 const ADDRESS = 'https://';
 
-async function ownClient(app: Platform, client_id: string): Promise<Client | null> {
+async function storedClient(app: Platform, client_id: string): Promise<Client | null> {
   if (client_id.startsWith(APP_PREFIX)) return appClient(app, client_id);
   return client_id.startsWith(REGISTRATION_PREFIX) ? registeredClient(app, client_id) : null;
 }

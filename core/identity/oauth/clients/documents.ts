@@ -1,8 +1,8 @@
 import type { Platform } from '#core/platform/platform.ts';
 import * as v from 'valibot';
-import { type Counted, countMinute } from '#core/cluster/count-in.ts';
+import { type Counted, countMinute } from '#core/cluster/kv.ts';
 import { getSealed, setSealed } from '#core/platform/sealed-kv.ts';
-import { siteOf } from '#core/edge/network.ts';
+import { siteOf } from '#core/edge/client-address.ts';
 import { boundedText } from '#core/engines/shared/bounded-text.ts';
 import { guardedFetch } from '#core/engines/shared/dial.ts';
 import { AppError } from '#core/errors.ts';
@@ -11,7 +11,7 @@ import { reasonOf } from '#core/process/log.ts';
 import { clientName } from './client-name.ts';
 import { isOpenTarget, redirectKindOf } from './redirects.ts';
 
-/** What a metadata document says of its client (draft-ietf-oauth-client-id-metadata-document). */
+/** The metadata document of a client (draft-ietf-oauth-client-id-metadata-document). */
 export interface ClientDocument {
   readonly name: string;
   readonly redirect_uris: readonly string[];
@@ -23,7 +23,10 @@ export type FetchDocument = (url: string, init: { headers: Record<string, string
 const MOST_CHARACTERS = 10 * 1_024;
 const SHORTEST_MS = 30_000;
 const LONGEST_MS = 24 * 3_600_000;
-/** Fetches of all strangers together in a minute, and of those of one site, whose first ones find room when others filled it. */
+/**
+ * Fetches per minute: of all sites, and of one site. The first fetches of a site may exceed the common limit, so that others
+ * cannot block it.
+ */
 const FETCHES_A_MINUTE = 60;
 const FETCHES_OF_A_SITE = 20;
 const FIRST_A_MINUTE = 300;
@@ -37,18 +40,18 @@ const Document = v.object({
   client_secret_expires_at: v.optional(v.undefined()),
 });
 
-/** Whether a client ID can be the address of a document: https, a path, nothing that reads in two ways. */
+/** Whether a client ID can be the address of a document: https, with a path, and unambiguous. */
 export function isDocumentUrl(client_id: string): boolean {
   if (client_id.length > 512 || !/^https:\/\/[a-z0-9.-]+\/[\x21-\x7e]+$/.test(client_id) || /[\\#"<>^`{|}]/.test(client_id)) {
     return false;
   }
   if (!URL.canParse(client_id)) return false;
   const url = new URL(client_id);
-  // What a parser changes (dot segments, a default port, letter case) is another text, so another client.
+  // A text that a parser would change (dot segments, a default port, letter case) would be a different client ID.
   return url.href === client_id && url.port === '' && url.username === '' && url.pathname !== '/' && url.hostname.includes('.');
 }
 
-/** Only public addresses, whatever databases may be reached: the address is a stranger's choice. */
+/** Public addresses only, even when databases may be in private networks, because anyone can choose the address. */
 const fetchPublic =
   ({ policy }: Platform): FetchDocument =>
   (url, init) =>
@@ -56,15 +59,15 @@ const fetchPublic =
 
 const keyOf = (client_id: string): string => `oauth:document:${digestOf(client_id)}`;
 
-/** The document of a client as it was read not long ago; null: it would have to be fetched. */
+/** The cached document of a client. Null when it has to be fetched. */
 export async function cachedDocument(app: Platform, client_id: string): Promise<ClientDocument | null> {
   const cached = await getSealed(app, keyOf(client_id));
   return cached === null ? null : (JSON.parse(cached) as ClientDocument);
 }
 
 /**
- * The document of a client; null when there is none, for whatever reason: the log alone says which. Rejects where too many are fetched.
- * @param ip of whoever names it.
+ * The document of a client. Null when it cannot be read; the reason is in the log. Rejects when the limit of fetches is exceeded.
+ * @param ip the address of the caller.
  */
 export async function clientDocument(
   app: Platform & WithDocuments,
@@ -92,7 +95,7 @@ export async function clientDocument(
   return flight;
 }
 
-/** One site comes first: whoever has used up its fetches uses up nobody else's, and what is refused is not counted. */
+/** Counts the site first, so that a site beyond its limit does not use up the common limit. Refused fetches are not counted. */
 async function countFetch(app: Platform, site: string): Promise<void> {
   const key = 'oauth:documents';
   const of_site = await countMinute(app, `${key}:${site}`);
@@ -130,7 +133,7 @@ async function fetchOnce(
   };
 }
 
-/** A document speaks for its host and what is below it, for the person's own computer, and for known editors. */
+/** A client may use addresses on the host of its document and its subdomains, on the person's computer, and of known editors. */
 function isOwnTarget(uri: string, hostname: string): boolean {
   if (!isOpenTarget(uri)) return false;
   if (redirectKindOf(uri) !== 'https') return true;
@@ -138,7 +141,7 @@ function isOwnTarget(uri: string, hostname: string): boolean {
   return target === hostname || target.endsWith(`.${hostname}`);
 }
 
-/** RFC 9111 section 5.2.2, within our own bounds. */
+/** The cache lifetime (RFC 9111 section 5.2.2), within our limits. */
 function lifetimeOf(cache_control: string | null): number {
   const text = cache_control?.toLowerCase() ?? '';
   if (/\bno-store\b/.test(text)) return 0;

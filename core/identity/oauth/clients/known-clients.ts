@@ -1,6 +1,6 @@
 /**
- * Copies of the metadata documents of clients that many people use: they sign in to a server that reaches no other one, and when a
- * document's address turns machines away. Collected from public documents and repositories in November 2026.
+ * Copies of the metadata documents of common clients, for servers without internet access and for documents whose address blocks
+ * programs. Collected from public documents and repositories in November 2026.
  */
 export interface KnownClient {
   readonly client_id: string;
@@ -44,7 +44,7 @@ const KNOWN: readonly KnownClient[] = [
   },
 ];
 const BY_ID = new Map(KNOWN.map((client) => [client.client_id, client]));
-/** A document for each connector that somebody made in ChatGPT. */
+/** ChatGPT has a document for each connector. */
 const CHATGPT_CONNECTOR = /^https:\/\/chatgpt\.com\/oauth\/([\w-]{1,128})\/client\.json$/;
 
 export function knownClient(client_id: string): KnownClient | null {

@@ -1,7 +1,7 @@
-/** Where a client may be sent with a code (RFC 6749 section 3.1.2, RFC 8252 sections 7 and 8, RFC 9700 section 2.1). */
+/** Redirect addresses of clients (RFC 6749 section 3.1.2, RFC 8252 sections 7 and 8, RFC 9700 section 2.1). */
 
 const LONGEST = 2_048;
-/** They run or show what they carry, in the page that opens them. */
+/** Browsers run or display the content of these addresses in the page that opens them. */
 const DANGEROUS = new Set(['javascript:', 'data:', 'vbscript:', 'file:', 'blob:', 'about:', 'view-source:', 'filesystem:']);
 /** Private schemes of editors that register themselves. An administrator's app may have others. */
 const PRIVATE = new Set(['cursor:', 'vscode:']);
@@ -9,11 +9,11 @@ const LOOPBACK = /^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(?::(\d{1,5}))?(\/.*
 
 export type RedirectKind = 'https' | 'loopback' | 'private';
 
-/** What kind of address a text is; `dangerous` runs where it is opened, null is none that a client may have. */
+/** The kind of an address. `dangerous`: a browser runs its content. Null: not a valid redirect address. */
 export function redirectKindOf(text: string): RedirectKind | 'dangerous' | null {
   const scheme = /^([a-z][a-z0-9+.-]*:)/i.exec(text.trim())?.[1]?.toLowerCase();
   if (scheme !== undefined && DANGEROUS.has(scheme)) return 'dangerous';
-  // The text is compared as it stands, so nothing in it may read as something else to a browser.
+  // Addresses are compared as text, so characters that browsers interpret differently are refused.
   if (text.length > LONGEST || /[^\x21-\x7e]|[\\#"<>^`{|}]/.test(text) || !URL.canParse(text)) return null;
   const url = new URL(text);
   if (DANGEROUS.has(url.protocol)) return 'dangerous';
@@ -23,13 +23,16 @@ export function redirectKindOf(text: string): RedirectKind | 'dangerous' | null 
   return 'private';
 }
 
-/** Whether a client that nobody here vouches for may have it. */
+/** Whether a client that no administrator has approved may use the address. */
 export const isOpenTarget = (text: string): boolean => {
   const target = redirectKindOf(text);
   return target === 'https' || target === 'loopback' || (target === 'private' && PRIVATE.has(new URL(text).protocol));
 };
 
-/** Exact text; only the port of a loopback address is free (RFC 8252 section 7.3; `localhost` too, which clients use). */
+/**
+ * Compares the exact text. Only the port of a loopback address may differ (RFC 8252 section 7.3; also of `localhost`, which
+ * clients use).
+ */
 export function redirectMatches(registered: readonly string[], asked: string): boolean {
   const target = redirectKindOf(asked);
   if (target === null || target === 'dangerous') return false;
@@ -41,5 +44,5 @@ function withoutPort(text: string): string {
   return host === undefined ? text : `http://${host}${rest === '' ? '/' : rest}`;
 }
 
-/** Of a target: the host, or null for a program on the person's own computer. */
+/** The host of an address. Null for a program on the person's computer. */
 export const hostOfTarget = (text: string): string | null => (redirectKindOf(text) === 'https' ? new URL(text).host : null);

@@ -1,10 +1,10 @@
 import type { Platform } from '#core/platform/platform.ts';
 import { and, eq, isNull, lt, or } from 'drizzle-orm';
 import * as v from 'valibot';
-import { countIn } from '#core/cluster/count-in.ts';
+import { countIn } from '#core/cluster/kv.ts';
 import { readSettings } from '#core/settings/settings.ts';
-import { networkOf, siteOf } from '#core/edge/network.ts';
-import { countAlone } from '#core/store/journal.ts';
+import { networkOf, siteOf } from '#core/edge/client-address.ts';
+import { lockRowCount } from '#core/store/journal.ts';
 import { randomToken } from '#core/lib/random-token.ts';
 import { noteAttempt } from '../attempts.ts';
 import { makeRoom } from '../fair-share.ts';
@@ -12,11 +12,10 @@ import { clientName } from './client-name.ts';
 import { REGISTRATION_PREFIX } from './clients.ts';
 import { isOpenTarget, redirectKindOf } from './redirects.ts';
 
-/** Contract section 22. */
 const MOST = 1_000;
-const OF_A_NETWORK = 30;
+const MAX_PER_NETWORK = 30;
 const WINDOW_MS = 10 * 60_000;
-/** While every registration is in use there is no room for another one. */
+/** The time to wait when all registrations are in use. */
 const FULL_SECONDS = 15 * 60;
 const UNUSED_MS = 24 * 3_600_000;
 const IDLE_MS = 90 * UNUSED_MS;
@@ -27,7 +26,7 @@ const Metadata = v.object({
   grant_types: v.optional(v.unknown()),
 });
 
-/** An answer of RFC 7591 section 3.2. */
+/** A response of RFC 7591 section 3.2. */
 export interface RegistrationAnswer {
   readonly status: 201 | 400 | 403 | 429;
   readonly body: Readonly<Record<string, unknown>>;
@@ -39,7 +38,7 @@ const refuse = (error: string, error_description: string, status: 400 | 403 | 42
   body: { error, error_description },
 });
 
-/** Registers a public client. What is unknown in the metadata is left out (RFC 7591 section 2). */
+/** Registers a public client. Unknown metadata is ignored (RFC 7591 section 2). */
 export async function register(app: Platform, metadata: unknown, ip: string | null): Promise<RegistrationAnswer> {
   const answer = await registered(app, metadata, ip);
   const { error_description: reason = null, client_id = '' } = answer.body as { error_description?: string; client_id?: string };
@@ -53,7 +52,7 @@ async function registered(app: Platform, metadata: unknown, ip: string | null): 
     return refuse('access_denied', 'Clients cannot register themselves here. Ask an administrator for a client ID.', 403);
   }
   const { count, retry_after } = await countIn(app, `oauth:register:${networkOf(ip ?? '')}`, WINDOW_MS);
-  if (count > OF_A_NETWORK) {
+  if (count > MAX_PER_NETWORK) {
     return { ...refuse('temporarily_unavailable', `Too many registrations. Wait ${retry_after} seconds.`, 429), retry_after };
   }
   const parsed = v.safeParse(Metadata, metadata);
@@ -96,12 +95,12 @@ async function registered(app: Platform, metadata: unknown, ip: string | null): 
 
 type Row = Platform['store']['tables']['oauth_registrations']['$inferInsert'];
 
-/** @returns false when there is no room: every registration is in use. */
+/** @returns false when the limit is reached and every registration is in use. */
 async function store(app: Platform, row: Row): Promise<boolean> {
   const { oauth_registrations: table } = app.store.tables;
   const { client_id: key, network, created_at: age } = table;
   return app.store.write(async (tx) => {
-    await countAlone(app.store, tx);
+    await lockRowCount(app.store, tx);
     const unused = { table, key, network, age, may_go: isNull(table.last_used_at) };
     if ((await tx.$count(table)) >= MOST && !(await makeRoom(tx, unused))) return false;
     await tx.insert(table).values(row);
@@ -109,7 +108,7 @@ async function store(app: Platform, row: Row): Promise<boolean> {
   });
 }
 
-/** Keeps a registration that somebody signed in with. */
+/** Marks a registration as used, so that it is not deleted. */
 export async function noteRegistrationUse(app: Platform, client_id: string): Promise<void> {
   if (!client_id.startsWith(REGISTRATION_PREFIX)) return;
   const { oauth_registrations: table } = app.store.tables;

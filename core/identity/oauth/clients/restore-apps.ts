@@ -14,42 +14,40 @@ import {
   checkRedirects,
   deleteApp,
   insertApp,
-  secretPlace,
+  secretPath,
   toApp,
   updateApp,
 } from './stored-apps.ts';
 
-/** History may be undone by tokens too; who gets tokens of people is for an administrator to decide, whichever way the change takes. */
+/** Tokens can roll back other changes, but only an administrator decides which clients get tokens of people. */
 function refuseTokens({ actor }: Context): void {
   if (isAdministrator(actor)) return;
   throw new AppError('admin_only', 'Only a signed-in administrator can change OAuth apps, not a token.');
 }
 
-/** What a rollback needs of OAuth apps. Grants that a deletion ended stay ended. */
+/** The rollback of OAuth apps. Grants that a deletion ended are not restored. */
 export const oauthAppRestore: Restorable<WithSources & WithHosts> = {
   entity_type: 'oauth_app',
   noun: {
     getAll: appsById,
     async restoreAll(context, tx, restored) {
       for (const { earlier, expected, values } of restored) {
-        const stored = values as unknown as AppValues;
+        const stored = values as AppValues;
         if (expected === null) await insertApp(context, tx, earlier.id, stored, earlier);
         else await updateApp(context, tx, earlier.id, expected, stored);
       }
     },
   },
-  async prepareEarlier(context, earlier, stored) {
+  async prepareEarlier(context, earlier) {
     refuseTokens(context);
     const { name, client_id, redirect_uris, confidential, trusted, client_secret } = earlier as unknown as AppValues & {
       readonly client_secret?: unknown;
     };
     checkRedirects(redirect_uris);
     const is_trusted = trusted && canBeTrusted(redirect_uris);
-    // An earlier release kept no secret in the history: the one that is stored stays.
-    const kept = (stored as unknown as AppValues | null)?.secret_digest ?? null;
     const secret_digest = isSealed(client_secret)
-      ? context.app.keyring.open(client_secret.$sealed, secretPlace(earlier.id))
-      : kept;
+      ? context.app.keyring.open(client_secret.$sealed, secretPath(earlier.id))
+      : null;
     return { values: { name, client_id, redirect_uris, confidential, trusted: is_trusted, secret_digest }, compiled: null };
   },
   async removeAll(context, tx, ids) {

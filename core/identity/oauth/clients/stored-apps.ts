@@ -1,48 +1,48 @@
 import type { Platform } from '#core/platform/platform.ts';
 import type { OauthApp } from '#core/contract/identity/oauth.ts';
-import { createVersioned, type EarlierVersion } from '#core/records/versioned.ts';
+import { VersionedRecords, type EarlierVersion } from '#core/records/versioned.ts';
 import { AppError, type FieldError, refuseFields } from '#core/errors.ts';
 import type { Context } from '#core/context/context.ts';
-import { writeAlone } from '#core/store/journal.ts';
+import { lockEntityWrites } from '#core/store/journal.ts';
 import type { Db } from '#core/store/store.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { removeGrantsOf } from '../grants.ts';
 import { redirectKindOf } from './redirects.ts';
 
 export type AppRow = Schema['oauth_apps']['$inferSelect'];
-/** What is stored of an app, but for what the store adds. */
+/** The stored columns of an app, except those that the store sets. */
 export type AppValues = Omit<AppRow, 'id' | 'version' | 'created_at' | 'updated_at'>;
 
-/** Contract section 22: as many as there are registrations. */
+/** The same limit as for registrations. */
 export const MOST_APPS = 1_000;
 
-/** Where the digest of an app's secret belongs when it is sealed for the history. */
-export const secretPlace = (id: string): string => `oauth_app/${id}/client_secret`;
+/** The associated data of the encrypted digest of an app's secret in the history. */
+export const secretPath = (id: string): string => `oauth_app/${id}/client_secret`;
 
 export const toApp = ({ secret_digest, ...row }: AppRow): OauthApp => ({ ...row, client_secret_set: secret_digest !== null });
 
-const records = createVersioned({ table: 'oauth_apps', entity_type: 'oauth_app', label: 'OAuth app', toRecord });
+const records = new VersionedRecords({ table: 'oauth_apps', entity_type: 'oauth_app', label: 'OAuth app', toRecord });
 
-/** As the history keeps it: a rollback restores the secret, which nobody can read from it. */
+/** The record in the history. A rollback restores the encrypted secret, which is never shown. */
 function toRecord({ app: { keyring } }: Context, { secret_digest, ...row }: AppRow): object {
-  const client_secret = secret_digest === null ? null : { $sealed: keyring.seal(secret_digest, secretPlace(row.id)) };
+  const client_secret = secret_digest === null ? null : { $sealed: keyring.seal(secret_digest, secretPath(row.id)) };
   return { ...row, client_secret };
 }
 
 export const appById = (app: Platform, id: string, tx?: Db): Promise<AppRow> => records.get({ app }, id, tx);
-export const appsById = records.getAll;
+export const appsById: typeof records.getAll = (context, ids, tx) => records.getAll(context, ids, tx);
 
-/** @param past of an app that comes back: its version counts on. */
+/** @param past the earlier version of a restored app, whose version number continues. */
 export async function insertApp(context: Context, tx: Db, id: string, values: AppValues, past?: EarlierVersion): Promise<AppRow> {
   const { store } = context.app;
-  await writeAlone(store, tx);
+  await lockEntityWrites(store, tx);
   if ((await tx.$count(store.tables.oauth_apps)) >= MOST_APPS) {
     throw new AppError('conflict', `There can be at most ${MOST_APPS} OAuth apps. Delete one that is not used.`);
   }
   return records.insert(context, tx, values, id, past);
 }
 
-/** @param expected the version that the change was made on; undefined: whichever is stored. */
+/** @param expected the version that the change is based on; undefined skips the check. */
 export async function updateApp(
   context: Context,
   tx: Db,
@@ -50,19 +50,19 @@ export async function updateApp(
   expected: number | undefined,
   values: Partial<AppValues>,
 ): Promise<AppRow> {
-  await writeAlone(context.app.store, tx);
+  await lockEntityWrites(context.app.store, tx);
   return (await records.update(context, tx, id, expected, values)).after;
 }
 
-/** Its grants end. Call `pushIdentity` after the commit. */
+/** Also ends the grants of the app. Call `pushIdentity` after the commit. */
 export async function deleteApp(context: Context, tx: Db, id: string): Promise<AppRow> {
-  await writeAlone(context.app.store, tx);
+  await lockEntityWrites(context.app.store, tx);
   const row = await records.remove(context, tx, id);
   await removeGrantsOf(context.app, tx, row.client_id);
   return row;
 }
 
-/** An administrator may name any private scheme, but nothing that runs in a browser or goes out in the clear. */
+/** An administrator may enter any private scheme, but no address that runs in a browser and no unencrypted one. */
 export function checkRedirects(redirect_uris: readonly string[]): void {
   const errors = redirect_uris.flatMap((uri, index): FieldError[] => {
     const target = redirectKindOf(uri);
@@ -81,7 +81,7 @@ export function checkRedirects(redirect_uris: readonly string[]): void {
   refuseFields(errors);
 }
 
-/** Skipping the consent page has an effect where an answer goes to an https address, and nowhere else. */
+/** Skipping the consent page is allowed only for redirects to an https address. */
 export const canBeTrusted = (redirect_uris: readonly string[]): boolean =>
   redirect_uris.some((uri) => redirectKindOf(uri) === 'https');
 

@@ -8,7 +8,7 @@ import { canonical } from '#snapshots/format/canonical.ts';
 import { APP_PREFIX } from './clients.ts';
 import { type AppRow, canBeTrusted, checkRedirects, insertApp, MOST_APPS, updateApp } from './stored-apps.ts';
 
-/** OAuth apps in an export: part of its settings, for an administrator alone. */
+/** OAuth apps in an export. They are part of the settings, which only administrators can export. */
 export const OauthAppItems = v.pipe(
   v.array(OauthAppItem),
   v.maxLength(MOST_APPS),
@@ -19,7 +19,7 @@ type Item = v.InferOutput<typeof OauthAppItem>;
 const rowsOf = async ({ app: { store } }: Context): Promise<AppRow[]> =>
   store.db.select().from(store.tables.oauth_apps).orderBy(asc(store.tables.oauth_apps.name));
 
-/** Without secrets. */
+/** Exports apps without their secrets. */
 export async function exportOauthApps(context: Context): Promise<Item[]> {
   return (await rowsOf(context)).map(toItem);
 }
@@ -32,7 +32,7 @@ const toItem = ({ name, client_id, redirect_uris, confidential, trusted }: AppRo
   trusted,
 });
 
-/** By name. One that exists keeps its client ID, its secret and whether it has one. */
+/** Matches apps by name. An existing app keeps its client ID and its secret. */
 export async function importOauthApps(
   inside: Context,
   items: readonly Item[],

@@ -35,10 +35,10 @@ export const FILTERS: Operations = operations({
   urlencode: {
     params: [],
     run(budget, value) {
-      const encode = (part: unknown, place: 'path' | 'query') => {
+      const encode = (part: unknown, part_of_uri: 'path' | 'query') => {
         const text = textOf(budget, part);
         budget.text(text.length * 3);
-        return urlEncode(text, place);
+        return urlEncode(text, part_of_uri);
       };
       if (!isMapping(value)) return encode(value, 'path');
       return pairs(budget, value)
@@ -104,7 +104,7 @@ function pick(
   read: ((item: unknown) => unknown) | null,
   test: unknown,
   args: readonly unknown[],
-  wanted: boolean,
+  expected: boolean,
 ): unknown[] {
   const items = itemsOf(budget, value);
   budget.items(items.length);
@@ -112,11 +112,11 @@ function pick(
   const filled = arranged(operation, args);
   return items.filter((item) => {
     budget.step(1);
-    return Boolean(operation.run(budget, read === null ? item : read(item), filled)) === wanted;
+    return Boolean(operation.run(budget, read === null ? item : read(item), filled)) === expected;
   });
 }
 
-/** Rows, lists or single values as lines of cells under column names. */
+/** Rows, lists or single values as cells under column names. */
 function table(budget: Budget, value: unknown, columns: unknown): { names: string[]; cells: unknown[][] } {
   const rows = isMapping(value) ? [value] : itemsOf(budget, value);
   const first = rows[0];
@@ -153,10 +153,10 @@ const method = (filter: string, params = FILTERS.get(filter)?.params ?? []): Ope
 });
 const stripped = (start: boolean, end: boolean): Operation => ({
   params: ['chars'],
-  run: (budget, value, [chars]) => strip(ownText(budget, value), chars, start, end),
+  run: (budget, value, [chars]) => strip(receiverText(budget, value), chars, start, end),
 });
 
-/** Every method: a fixed list of our own operations, never a member of the value. */
+/** All methods. They are built-in operations, never members of the value. */
 export const METHODS: Operations = operations({
   items: method('items'),
   keys: { params: [], run: (budget, value) => pairs(budget, value).map((pair) => (pair as unknown[])[0]) },
@@ -173,13 +173,13 @@ export const METHODS: Operations = operations({
   lstrip: stripped(true, false),
   rstrip: stripped(false, true),
   split: { params: ['sep', 'maxsplit'], run: split },
-  join: { params: ['iterable'], run: (budget, value, [iterable]) => join(budget, iterable, [ownText(budget, value)]) },
+  join: { params: ['iterable'], run: (budget, value, [iterable]) => join(budget, iterable, [receiverText(budget, value)]) },
   replace: {
     params: ['old', 'new', 'count'],
     run: (budget, value, [old, replacement, count]) =>
       replace(
         budget,
-        ownText(budget, value),
+        receiverText(budget, value),
         word(old, '', 'old'),
         word(replacement, '', 'new'),
         whole(count, -1, 'count', -1, 1_000_000),
@@ -187,9 +187,12 @@ export const METHODS: Operations = operations({
   },
   startswith: {
     params: ['prefix'],
-    run: (budget, value, [prefix]) => ownText(budget, value).startsWith(word(prefix, '', 'prefix')),
+    run: (budget, value, [prefix]) => receiverText(budget, value).startsWith(word(prefix, '', 'prefix')),
   },
-  endswith: { params: ['suffix'], run: (budget, value, [suffix]) => ownText(budget, value).endsWith(word(suffix, '', 'suffix')) },
+  endswith: {
+    params: ['suffix'],
+    run: (budget, value, [suffix]) => receiverText(budget, value).endsWith(word(suffix, '', 'suffix')),
+  },
   cycle: {
     params: [],
     rest: true,
@@ -201,7 +204,7 @@ export const METHODS: Operations = operations({
   },
 });
 
-function ownText(budget: Budget, value: unknown): string {
+function receiverText(budget: Budget, value: unknown): string {
   if (typeof value !== 'string' && typeof value !== 'number' && !isNone(value))
     throw fault(`A text is needed here, not ${kindOf(value)}.`);
   const text = textOf(budget, value);
@@ -209,9 +212,9 @@ function ownText(budget: Budget, value: unknown): string {
   return text;
 }
 
-/** Without a separator at any run of white space, as in Python. */
+/** Without a separator, splits at white space, as in Python. */
 function split(budget: Budget, value: unknown, [sep, maxsplit]: readonly unknown[]): string[] {
-  const text = ownText(budget, value);
+  const text = receiverText(budget, value);
   const most = whole(maxsplit, -1, 'maxsplit', -1, 100_000);
   const separator = word(sep, '', 'sep');
   if (!isNone(sep) && separator === '') throw fault('"sep" must not be empty.');

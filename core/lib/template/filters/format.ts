@@ -7,7 +7,7 @@ import { fixed } from './number.ts';
 
 const DIRECTIVE = /%(?:%|([-+ 0]{0,4})(\d{0,4})(?:\.(\d{1,2}))?([a-zA-Z]))/g;
 
-/** Fills a format text as Python's `%` does, with the directives s d i f e g x X o and their flags, width and precision. */
+/** Formats as Python's `%` operator, with the directives s d i f e g x X o and their flags, width and precision. */
 export function printf(budget: Budget, format: string, values: readonly unknown[]): string {
   budget.text(format.length);
   let next = 0;
@@ -54,7 +54,7 @@ const KINDS: Readonly<Record<string, Writer>> = {
   o: inBase(8),
 };
 
-/** At most `digits` significant digits, with an exponent where Python writes one. */
+/** At most `digits` significant digits, with an exponent in the same cases as Python. */
 function shortest(value: number, digits: number): string {
   const [mantissa = '', power = '0'] = value.toExponential(digits - 1).split('e');
   const plain = Number(power) >= -4 && Number(power) < digits;
@@ -90,7 +90,7 @@ const MONTHS = [
   'December',
 ];
 
-/** Writes an ISO 8601 date or time by the directives of `strftime`, in its own time zone; what is no date stays as it is. */
+/** Formats an ISO 8601 date or time with the directives of `strftime`, in its time zone. Other text stays unchanged. */
 export function formatDate(budget: Budget, text: string, format: string): string {
   const parts = text.length > 40 ? null : DATE.exec(text);
   if (parts === null) return text;
@@ -136,7 +136,7 @@ export function formatDate(budget: Budget, text: string, format: string): string
   });
 }
 
-/** RFC 4180: none is an empty field, an empty text a quoted one, every line ends in CR LF. */
+/** RFC 4180: none is an empty field, an empty text a quoted one, and lines end in CR LF. */
 export function csv(
   budget: Budget,
   rows: readonly (readonly unknown[])[],
@@ -150,29 +150,29 @@ export function csv(
     budget.text(text.length);
     return csvField(text, special);
   };
-  let made = '';
+  let output = '';
   for (const row of head === null ? rows : [head, ...rows]) {
-    made += `${row.map(field).join(separator)}\r\n`;
-    budget.text(made.length > budget.limits.output ? made.length : row.length);
+    output += `${row.map(field).join(separator)}\r\n`;
+    budget.text(output.length > budget.limits.output ? output.length : row.length);
   }
-  return made;
+  return output;
 }
 
 const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
 
-/** A GitHub-flavoured table; `|`, `\` and line ends inside cells are escaped. */
+/** A GitHub-flavoured table. `|`, `\` and line ends in cells are escaped. */
 export function markdownTable(budget: Budget, rows: readonly (readonly unknown[])[], head: readonly string[]): string {
   const field = (cell: unknown) => {
     const text = textOf(budget, cell);
     budget.text(text.length);
     return /[\\|\r\n]/.test(text) ? text.replace(/[\\|]/g, '\\$&').replace(/\r\n|\r|\n/g, '<br>') : text;
   };
-  let made = `${line(head.map(field))}\n${line(head.map(() => '---'))}`;
+  let output = `${line(head.map(field))}\n${line(head.map(() => '---'))}`;
   for (const row of rows) {
-    made += `\n${line(row.map(field))}`;
-    budget.text(made.length > budget.limits.output ? made.length : row.length);
+    output += `\n${line(row.map(field))}`;
+    budget.text(output.length > budget.limits.output ? output.length : row.length);
   }
-  return made;
+  return output;
 }
 
 export const isYes = (value: unknown, otherwise: boolean): boolean => (value === undefined ? otherwise : isTruthy(value));

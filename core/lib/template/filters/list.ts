@@ -91,7 +91,7 @@ export function join(budget: Budget, value: unknown, [d, attribute]: readonly un
 type Keyed = { readonly key: unknown; readonly item: unknown };
 type KeyOf = (item: unknown) => unknown;
 
-/** What an item is sorted, grouped or made unique by: its attribute, in lower case unless `case_sensitive`. */
+/** Reads the key for sorting, grouping or comparing items: an attribute, in lower case unless `case_sensitive`. */
 function keyReader(budget: Budget, attribute: unknown, case_sensitive: unknown, numeric?: unknown): KeyOf {
   const read = isNone(attribute) ? (item: unknown) => item : createGetter(budget, attribute);
   if (isTruthy(numeric)) {
@@ -115,7 +115,7 @@ function keyed(budget: Budget, value: unknown, key_of: KeyOf): Keyed[] {
   return items.map((item) => ({ key: key_of(item), item }));
 }
 
-/** Stable, also in reverse; `attribute` may name several, separated by commas. */
+/** Stable, also in reverse. `attribute` may contain several names, separated by commas. */
 function sort(budget: Budget, value: unknown, [reverse, case_sensitive, attribute, numeric]: readonly unknown[]): unknown[] {
   const names = typeof attribute === 'string' ? attribute.slice(0, 1_000).split(',') : [attribute];
   const readers = names.map((name) => keyReader(budget, name, case_sensitive, numeric));
@@ -128,17 +128,17 @@ function sort(budget: Budget, value: unknown, [reverse, case_sensitive, attribut
 
 function unique(budget: Budget, value: unknown, [case_sensitive, attribute]: readonly unknown[]): unknown[] {
   const seen = new Set<string>();
-  const kept: unknown[] = [];
+  const unique: unknown[] = [];
   for (const { key, item } of keyed(budget, value, keyReader(budget, attribute, case_sensitive))) {
     const identity = toJson(budget, key);
     if (seen.has(identity)) continue;
     seen.add(identity);
-    kept.push(item);
+    unique.push(item);
   }
-  return kept;
+  return unique;
 }
 
-/** The item itself, as in Jinja2; items without a value are passed over. */
+/** Returns the item itself, as in Jinja2. Items without a value are skipped. */
 function extreme(budget: Budget, value: unknown, args: readonly unknown[], direction: number): unknown {
   const [case_sensitive, attribute, numeric] = args;
   let best: Keyed | undefined;
@@ -149,7 +149,7 @@ function extreme(budget: Budget, value: unknown, args: readonly unknown[], direc
   return best?.item;
 }
 
-/** Adds numbers; as soon as one is the text of a decimal, all are added exactly and the sum is such a text too. */
+/** Adds numbers. If one of them is a decimal as text, the sum is exact and a text too. */
 function sum(budget: Budget, value: unknown, [attribute, start]: readonly unknown[]): number | string {
   const read: KeyOf = isNone(attribute) ? (item) => item : createGetter(budget, attribute);
   const values = [start ?? 0, ...keyed(budget, value, read).map(({ key }) => key)].filter((item) => !isNone(item));
@@ -170,7 +170,7 @@ function sum(budget: Budget, value: unknown, [attribute, start]: readonly unknow
   return decimalText(total);
 }
 
-/** Groups in the order of their keys: objects `{grouper, list}` that also unpack as a pair. */
+/** Groups in the order of their keys: objects `{grouper, list}` that can also be unpacked as a pair. */
 function groupBy(budget: Budget, value: unknown, [attribute, otherwise, case_sensitive]: readonly unknown[]): Dict[] {
   if (isNone(attribute)) throw fault('"groupby" needs the attribute to group by.');
   const read = createGetter(budget, attribute);
@@ -205,7 +205,7 @@ function batch(budget: Budget, value: unknown, [linecount, fill_with]: readonly 
   return lines;
 }
 
-/** Columns: `slices` lists of nearly equal length. */
+/** Splits into `slices` lists of nearly equal length. */
 function slice(budget: Budget, value: unknown, [slices, fill_with]: readonly unknown[]): unknown[][] {
   const count = whole(slices, 0, 'slices', 1, 100_000);
   const items = itemsOf(budget, value);

@@ -29,7 +29,7 @@ function decimal(value: unknown): Decimal {
   return result;
 }
 
-/** An integer too large for a number stays the text that it is. */
+/** An integer that is too large for a number stays a text. */
 function toInteger(_: Budget, value: unknown, [otherwise, base]: readonly unknown[]): unknown {
   const radix = whole(base, 10, 'base', 2, 36);
   if (radix !== 10 && typeof value === 'string') {
@@ -44,7 +44,7 @@ function toInteger(_: Budget, value: unknown, [otherwise, base]: readonly unknow
   return Number.isSafeInteger(Number(text)) ? Number(text) : text;
 }
 
-/** `1234.5|format_number(2)` is `1,234.50`; exact also for decimals that came as text. */
+/** `1234.5|format_number(2)` returns `1,234.50`. Exact also for decimals as text. */
 function formatNumber(budget: Budget, value: unknown, [decimals, thousands, point]: readonly unknown[]): string {
   if (isNone(value)) return '';
   const exact = decimal(value);

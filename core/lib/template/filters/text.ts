@@ -34,7 +34,7 @@ export const TEXT_FILTERS: Readonly<Record<string, Operation>> = {
   forceescape: escape,
 };
 
-/** Percent-encodes all but letters, digits and `_.-~`; a path keeps its `/`, in a query a space is `+`. */
+/** Percent-encodes all characters except letters, digits and `_.-~`. In a path `/` stays, and in a query a space becomes `+`. */
 export function urlEncode(text: string, part: 'path' | 'query'): string {
   const encoded = encodeURIComponent(text.toWellFormed()).replace(
     /[!'()*]/g,
@@ -53,40 +53,40 @@ export function strip(text: string, chars: unknown, start: boolean, end: boolean
   return text.slice(from, to);
 }
 
-/** Counts what it will make before it is made; `count` below 0 replaces all. */
+/** Charges for the result before creating it. A negative `count` replaces all. */
 export function replace(budget: Budget, text: string, old: string, replacement: string, count: number): string {
   const most = count < 0 ? Number.POSITIVE_INFINITY : count;
   if (old === '') {
     const places = Math.min(lengthOf(budget, text) + 1, most);
     budget.items(places);
     budget.text(text.length + places * replacement.length);
-    let made = '';
+    let output = '';
     let index = 0;
-    for (const character of text) made += (index++ < places ? replacement : '') + character;
-    return made + (index < places ? replacement : '');
+    for (const character of text) output += (index++ < places ? replacement : '') + character;
+    return output + (index < places ? replacement : '');
   }
   let found = occurrences(budget, text, old, most);
   budget.text(text.length + found * (replacement.length - old.length));
   if (found === 0) return text;
-  let made = '';
+  let output = '';
   let from = 0;
   for (; found > 0; found--) {
     const at = text.indexOf(old, from);
-    made += text.slice(from, at) + replacement;
+    output += text.slice(from, at) + replacement;
     from = at + old.length;
   }
-  return made + text.slice(from);
+  return output + text.slice(from);
 }
 
-function occurrences(budget: Budget, text: string, wanted: string, most: number): number {
-  budget.search(text.length, wanted.length);
+function occurrences(budget: Budget, text: string, pattern: string, most: number): number {
+  budget.search(text.length, pattern.length);
   let found = 0;
-  for (let at = text.indexOf(wanted); at >= 0 && found < most; at = text.indexOf(wanted, at + wanted.length)) found++;
+  for (let at = text.indexOf(pattern); at >= 0 && found < most; at = text.indexOf(pattern, at + pattern.length)) found++;
   budget.step(found);
   return found;
 }
 
-/** Splits at a separator that is not empty; the parts are counted first. */
+/** Splits at a separator that is not empty. The parts are counted first. */
 export function splitAt(budget: Budget, text: string, separator: string): string[] {
   budget.items(1 + occurrences(budget, text, separator, Number.POSITIVE_INFINITY));
   return text.split(separator);
@@ -99,9 +99,9 @@ function truncate(text: string, [length, killwords, end, leeway]: readonly unkno
   const mark_length = lengthOf(budget, mark);
   if (mark_length > most) throw fault(`"length" must be at least ${mark_length}, the length of "end".`);
   budget.text(mark.length);
-  const kept = sliceOf(budget, text, 0, most - mark_length);
-  const space = kept.lastIndexOf(' ');
-  return (isTruthy(killwords) || space < 0 ? kept : kept.slice(0, space)) + mark;
+  const shortened = sliceOf(budget, text, 0, most - mark_length);
+  const space = shortened.lastIndexOf(' ');
+  return (isTruthy(killwords) || space < 0 ? shortened : shortened.slice(0, space)) + mark;
 }
 
 function wordCount(text: string): number {
@@ -117,13 +117,13 @@ function wordWrap(text: string, [width, break_long_words, wrapstring]: readonly 
   const lines: string[] = [];
   const add = (line: string) => budget.items(lines.push(line) > budget.limits.items ? lines.length : 1);
   for (const line of splitAt(budget, text, '\n')) {
-    let made = '';
-    let made_width = 0;
+    let line_text = '';
+    let line_width = 0;
     for (let rest of line.split(' ')) {
       let width = lengthOf(budget, rest);
-      if (made !== '' && made_width + 1 + width > most) {
-        add(made);
-        made = '';
+      if (line_text !== '' && line_width + 1 + width > most) {
+        add(line_text);
+        line_text = '';
       }
       if (width > longest) {
         const parts = [...partsOf(budget, rest, most)];
@@ -131,10 +131,10 @@ function wordWrap(text: string, [width, break_long_words, wrapstring]: readonly 
         parts.forEach(add);
         width -= parts.length * most;
       }
-      made_width = made === '' ? width : made_width + 1 + width;
-      made = made === '' ? rest : `${made} ${rest}`;
+      line_width = line_text === '' ? width : line_width + 1 + width;
+      line_text = line_text === '' ? rest : `${line_text} ${rest}`;
     }
-    add(made);
+    add(line_text);
   }
   const between = word(wrapstring, '\n', 'wrapstring');
   budget.text(text.length + lines.length * between.length);
@@ -160,16 +160,16 @@ function center(text: string, [width]: readonly unknown[], budget: Budget): stri
   return ' '.repeat(left) + text + ' '.repeat(space - left);
 }
 
-/** Linear, unlike the usual pattern: a `<` that is never closed ends the search. */
+/** Takes linear time, unlike a regular expression: a `<` without an end stops the search. */
 function withoutTags(text: string): string {
-  let made = '';
+  let output = '';
   let from = 0;
   for (let at = text.indexOf('<'); at >= 0; at = text.indexOf('<', from)) {
     const comment = text.startsWith('<!--', at);
     const end = text.indexOf(comment ? '-->' : '>', at);
     if (end < 0) break;
-    made += text.slice(from, at);
+    output += text.slice(from, at);
     from = end + (comment ? 3 : 1);
   }
-  return made + text.slice(from);
+  return output + text.slice(from);
 }

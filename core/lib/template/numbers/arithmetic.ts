@@ -5,7 +5,7 @@ import { compare, isEqual, isNone, isNumeric, kindOf, numberOf, textOf } from '.
 
 type Binary<Result> = (budget: Budget, a: unknown, b: unknown) => Result;
 
-/** Operators by their sign. A none on either side of arithmetic gives none, as in SQL. */
+/** Arithmetic operators. If an operand is none, the result is none, as in SQL. */
 export const ARITHMETIC: Readonly<Record<ArithmeticOperator, Binary<unknown>>> = {
   '+': add,
   '-': (_, a, b) => numeric(a, b, (x, y) => x - y),
@@ -38,7 +38,7 @@ function divisor(value: number): number {
   return value;
 }
 
-/** Two texts are joined and two lists too; a text that is a number is added to a number. */
+/** Concatenates two texts or two lists. A text with a number is added to a number. */
 function add(budget: Budget, a: unknown, b: unknown): unknown {
   if (typeof a === 'string' && typeof b === 'string') return concatenate(budget, a, b);
   if (Array.isArray(a) && Array.isArray(b)) {
@@ -59,7 +59,7 @@ function multiply(budget: Budget, a: unknown, b: unknown): unknown {
   return a.repeat(count);
 }
 
-/** The sign follows the divisor, as in Python; a format text on the left is filled, as by the filter `format`. */
+/** The result has the sign of the divisor, as in Python. A format text on the left is formatted, as by the filter `format`. */
 function remainder(budget: Budget, a: unknown, b: unknown): unknown {
   if (typeof a === 'string' && a.includes('%')) return printf(budget, a, Array.isArray(b) ? b : [b]);
   return numeric(a, b, (x, y) => {

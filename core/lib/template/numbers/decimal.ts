@@ -7,10 +7,10 @@ export interface Decimal {
 const MAX_LENGTH = 400;
 const PATTERN = /^\s*([+-]?)(?:(\d+)(?:\.(\d*))?|\.(\d+))(?:[eE]([+-]?\d{1,3}))?\s*$/;
 
-/** The text of a number, as databases send decimals and large integers. */
+/** Whether a text is a number in the form in which databases send decimals and large integers. */
 export const isNumberText = (text: string): boolean => text.length <= MAX_LENGTH && PATTERN.test(text);
 
-/** Reads a number or the text of one; null for anything else. */
+/** Reads a number, also from text. Null for anything else. */
 export function toDecimal(value: unknown): Decimal | null {
   if (typeof value === 'number' ? !Number.isFinite(value) : typeof value !== 'string') return null;
   const text = String(value);
@@ -29,12 +29,12 @@ export function addDecimals(a: Decimal, b: Decimal): Decimal {
   return { units: scaled(a, scale) + scaled(b, scale), scale };
 }
 
-const scaled = ({ units, scale }: Decimal, wanted: number): bigint => units * 10n ** BigInt(wanted - scale);
+const scaled = ({ units, scale }: Decimal, new_scale: number): bigint => units * 10n ** BigInt(new_scale - scale);
 
 export const ROUNDINGS = ['common', 'ceil', 'floor'] as const;
 export type Rounding = (typeof ROUNDINGS)[number];
 
-/** Rounds to `places` digits after the point (negative: before it); `common` rounds halves away from zero, as SQL does. */
+/** Rounds to `places` decimal places (negative: before the point). `common` rounds halves away from zero, as in SQL. */
 export function roundDecimal(value: Decimal, places: number, method: Rounding): Decimal {
   if (value.scale <= places) return value;
   const unit = 10n ** BigInt(value.scale - places);
@@ -46,7 +46,7 @@ export function roundDecimal(value: Decimal, places: number, method: Rounding): 
   return places >= 0 ? { units, scale: places } : { units: units * 10n ** BigInt(-places), scale: 0 };
 }
 
-/** Digits with a point; `places` pads the fraction with zeros up to that length. */
+/** The decimal digits. The fraction is padded with zeros to `places` digits. */
 export function decimalText({ units, scale }: Decimal, places = scale): string {
   const negative = units < 0n;
   const digits = String(negative ? -units : units).padStart(scale + 1, '0');

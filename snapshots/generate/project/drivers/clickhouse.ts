@@ -7,7 +7,7 @@ import { AppError } from '#core/errors.ts';
 import type { Database, NetworkSettings } from '../definitions.ts';
 import { send } from './send.ts';
 
-/** A ClickHouse server over HTTP. Every statement is sent with `readonly = 1`. */
+/** A ClickHouse server over HTTP. All statements are sent with `readonly = 1`. */
 export function openClickhouse(settings: NetworkSettings): Database {
   const reader = createReader(openClickhouseServer(settings, send), clickhouseExtras(settings.extra_params));
   return {

@@ -9,7 +9,7 @@ import type { Database, Limits } from '../definitions.ts';
 
 const FOLDER = 'This project reads DuckDB from one .duckdb file; import the folder of files into one and set its path.';
 
-/** A `.duckdb` file that is only read, in this process, by one statement after the other. */
+/** A read-only `.duckdb` file, opened in this process. Statements run one at a time. */
 export function openDuckdb({ path }: { readonly path: string }): Database {
   let opened: Promise<DuckdbEngine> | null = null;
   let last: Promise<unknown> = Promise.resolve();
@@ -27,7 +27,7 @@ export function openDuckdb({ path }: { readonly path: string }): Database {
     if (limits.writes) throw new AppError('not_read_only', 'DuckDB connections are read-only.');
     stop.throwIfAborted();
     const engine = await (opened ??= open()).catch((error: unknown) => {
-      // A file that was away or in use may be there the next time.
+      // A missing or locked file may be available next time.
       opened = null;
       throw error;
     });

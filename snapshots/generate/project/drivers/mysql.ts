@@ -4,7 +4,7 @@ import { withDeadline } from '#core/engines/shared/deadline.ts';
 import type { Database, NetworkSettings } from '../definitions.ts';
 import { optionsOf, POLICY } from './policy.ts';
 
-/** MySQL and MariaDB. A session is reset before its next call: no lock, variable or temporary table goes from one call to another. */
+/** MySQL and MariaDB. Sessions are reset between calls, so no lock, variable or temporary table carries over. */
 export function openMysql(settings: NetworkSettings): Database {
   const runner = createMysqlRunner(settings, POLICY);
   return {

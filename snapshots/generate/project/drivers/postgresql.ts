@@ -3,7 +3,7 @@ import { AppError } from '#core/errors.ts';
 import type { Database, NetworkSettings } from '../definitions.ts';
 import { optionsOf, POLICY } from './policy.ts';
 
-/** What only reads is rolled back. A session is reset before its next call: no lock, setting or temporary table goes from one call to another. */
+/** PostgreSQL. Reads are rolled back. Sessions are reset between calls, so no lock, setting or temporary table carries over. */
 export function openPostgresql(settings: NetworkSettings): Database {
   const runner = createPostgresRunner(settings, POLICY);
   return {

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { AppError } from '#core/errors.ts';
 import type { Send } from '#core/engines/shared/network.ts';
 
-/** Not every `fetch` takes certificates. */
+/** Uses Node's HTTP client, because not every `fetch` supports custom certificates. */
 export const send: Send = (url, { method, headers, body, signal, tls }) =>
   new Promise((resolve, reject) => {
     const failed = (cause: unknown) => {
@@ -15,7 +15,7 @@ export const send: Send = (url, { method, headers, body, signal, tls }) =>
     const options = { method, headers: headers as Record<string, string>, ...(signal ? { signal } : {}), ...(secure ? tls : {}) };
     const request = (secure ? https : http).request(url, options as https.RequestOptions, (answer) => {
       const status = answer.statusCode ?? 500;
-      // A response of these may have no body, not even an empty stream.
+      // Responses with these status codes must not have a body, not even an empty stream.
       const is_empty = [101, 204, 205, 304].includes(status);
       if (is_empty) answer.resume();
       try {

@@ -3,7 +3,7 @@ import { uniqueNames } from '#core/engines/shared/rows.ts';
 import { columnRule, type SqliteValue } from '#core/engines/sqlite/values.ts';
 import type { Limits } from '../definitions.ts';
 
-/** The rows of a statement up to the limits. */
+/** Collects the rows of a statement up to the limits. */
 export function collectRows(
   described: readonly { readonly name: string; readonly type: string | null }[],
   lines: Iterable<readonly SqliteValue[]>,
@@ -20,7 +20,7 @@ export function collectRows(
   let bytes = 0;
   let truncated = false;
   for (const line of lines) {
-    // A writing statement goes to its end: what is too much is only dropped.
+    // A writing statement must run to its end, so rows beyond the limits are only dropped.
     if (truncated) continue;
     const texts = line.map((cell, i) => rules[i]?.encode(cell) ?? 'null');
     bytes += texts.reduce((sum, text) => sum + text.length, 0);

@@ -9,14 +9,14 @@ import { toSqliteError } from '#core/engines/sqlite/errors.ts';
 import type { Database, Limits } from '../definitions.ts';
 import { collectRows } from './sqlite-rows.ts';
 
-/** Milliseconds that a statement waits for another program's write. */
+/** Maximum wait for another program's write, in milliseconds. */
 const BUSY_MS = 5_000;
 
-/** The file is read and written in this process: a statement runs to its end or to its limits of rows and bytes. */
+/** A SQLite file, opened in this process. A statement runs until it ends or reaches its row or byte limit. */
 export function openSqlite({ path }: { readonly path: string }): Database {
   let opened: Library.Database | null = null;
   const open = (): Library.Database => {
-    // The library would make an empty file.
+    // The library would create an empty file.
     if (!existsSync(path)) throw new AppError('database_unreachable', 'The SQLite file does not exist; check its path.');
     return new Library(path, { timeout: BUSY_MS });
   };

@@ -66,7 +66,7 @@ test('a file whose sender left before it was read is refused, and nothing of it 
     quota: 10,
     used: () => 0,
     accept: () => Promise.resolve(),
-    place: (move: () => Promise<void>) => move(),
+    replace: (move: () => Promise<void>) => move(),
   };
   const received = receiveFile(call, upload).catch((error: unknown) => error);
   expect(await quickly(received)).toMatchObject({ code: 'cancelled' });

@@ -11,7 +11,7 @@ const root = join(import.meta.dir, '../../../..');
 const names = [...new Set([...DbType.options, ...ENGINES.map(({ name }) => name)])];
 
 test('every kind of database of the contract has one engine, and every engine a folder', () => {
-  const kinds = ENGINES.flatMap(({ labels }) => labels.map(({ db_type }) => db_type));
+  const kinds = ENGINES.flatMap((engine) => engine.kinds.map(({ db_type }) => db_type));
   expect(kinds.toSorted()).toEqual(DbType.options.toSorted());
   expect(CONNECTION_TYPES.map(({ db_type }) => db_type)).toEqual(kinds);
   const folders = readdirSync(join(root, 'core/engines'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
@@ -51,7 +51,7 @@ test.each(ENGINES)('the driver of $name loads, and its settings take their own d
 });
 
 test('a kind of database has a name in traces', () => {
-  const found = DbType.options.map((db_type) => kindOf(db_type).label.telemetry);
+  const found = DbType.options.map((db_type) => kindOf(db_type).kind.telemetry);
   expect(found.every((name) => /^[a-z_.]+$/.test(name))).toBe(true);
 });
 
@@ -70,9 +70,7 @@ const UNNAMED = {
 } as const;
 
 test.each(
-  ENGINES.flatMap(({ labels }) =>
-    labels.flatMap(({ db_type, default_port: port }) => (port === null ? [] : [{ db_type, port }])),
-  ),
+  ENGINES.flatMap(({ kinds }) => kinds.flatMap(({ db_type, default_port: port }) => (port === null ? [] : [{ db_type, port }]))),
 )('a connection to $db_type without a port is checked and dialled on port $port', async ({ db_type, port }) => {
   const policy = { ...localPolicy, forbidden: [{ host: '127.0.0.1', port }] };
   const settings = { ...UNNAMED, db_type };

@@ -85,7 +85,9 @@ test('what a statement runs is followed in time linear in what there is', () => 
     name: `f${n}`,
     text: `f${n + 1}`,
   })).toReversed();
-  const its = { cascades: [{ schema: 's', target: 'f5000', name: 'b' }], own_schema: 's', seesTriggers: () => true };
-  const found = quickly(() => uncountedCascade(reachOf('select f0()', { run_by_name, schemas: ['s'], own_schema: 's' }), its));
+  const its = { cascades: [{ schema: 's', target: 'f5000', name: 'b' }], default_schema: 's', seesTriggers: () => true };
+  const found = quickly(() =>
+    uncountedCascade(reachOf('select f0()', { run_by_name, schemas: ['s'], default_schema: 's' }), its),
+  );
   expect(found).toStartWith('f5000 has cascades to b');
 });

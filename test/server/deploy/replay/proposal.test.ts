@@ -43,7 +43,7 @@ test('a proposal is compared with recent calls before it is approved, and leaves
 
   // A deploy that runs stores texts that the removal of a candidate would not see.
   const deployed = Promise.withResolvers<void>();
-  const deploying = t.app.deploy_lock(() => deployed.promise);
+  const deploying = t.app.deploy_lock(() => deployed.promise, { turn: 'deploy' });
   const asked = api('POST', `${wrong}/replay`, {});
   expect(await Promise.race([asked, Bun.sleep(500)])).toBeUndefined();
   deployed.resolve();

@@ -178,7 +178,7 @@ describe('one host', () => {
     expect((await ask({ version: 1, candidate: 'x' }))[0]).toBe(422);
     expect((await ask({ candidate: 'x' }))[0]).toBe(404);
     const [status, detail] = await ask({ version: 1 });
-    expect([status, detail]).toEqual([409, expect.stringContaining('set replay_samples above 0')]);
+    expect([status, detail]).toEqual([409, expect.stringContaining('Set replay_samples above 0')]);
     await shop.call(0, 'ledger');
     await shop.api('PATCH', '/server/config', { replay_samples: 5 });
     await shop.deploy();

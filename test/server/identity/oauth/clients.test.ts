@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { digestOf } from '#core/lib/random-token.ts';
 import { type Authority, createAuthority } from '#test/support/certificates.ts';
-import { WAITS } from '#core/platform/waits.ts';
+import { WAITS } from '#core/platform/platform.ts';
 import { cachedDocument } from '#core/identity/oauth/clients/documents.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { asked, type Browser, createBrowser, exchanged, post, refreshed, tokens, toQuery } from '#test/support/sign-in.ts';

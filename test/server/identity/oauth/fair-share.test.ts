@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { siteOf } from '#core/edge/network.ts';
+import { siteOf } from '#core/edge/client-address.ts';
 import { digestOf } from '#core/lib/random-token.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { reachable, testDatabase, type TestDatabase } from '#test/support/databases.ts';

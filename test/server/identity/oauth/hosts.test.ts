@@ -79,7 +79,7 @@ describe.skipIf(!reachable.postgres)('two servers of one PostgreSQL database, wi
   const token = (more: Readonly<Record<string, unknown>> = {}, at = hosts[1]!) =>
     signAccessToken(
       servers[0]!.server.app,
-      { aud: at.mcp.href, sub: 'p1', client_id: 'c1', scope: '', groups: [], grant: 'g1', ...more },
+      { aud: at.mcp.href, sub: 'p1', client_id: 'c1', scope: '', groups: [], grant: 'g1', seq: 0, ...more },
       3_600,
     );
   const bearer = (credential: string) => ({ authorization: `Bearer ${credential}` });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { decodeJwt } from 'jose';
 import { isIssuedAfter, LONGEST_ACCESS_TOKEN } from '#core/edge/identity.ts';
-import { noteEnded } from '#core/identity/oauth/ended.ts';
+import { recordEndedGrants } from '#core/identity/oauth/ended.ts';
 import { identityEvent, listEnded, publicKeys } from '#core/identity/oauth/published.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { type Member, PASSWORD, peopleOf } from '#test/support/people.ts';
@@ -24,12 +24,12 @@ afterAll(() => t.close());
 interface Claims {
   readonly grant: string;
   readonly groups: string[];
-  readonly seq?: number;
+  readonly seq: number;
 }
 
 /** Whether hosts accept it, as far as ended grants go, and whose groups it names. */
 async function readToken(access: unknown): Promise<{ counts: boolean; groups: unknown }> {
-  const { iat = 0, seq = null, sub, grant, groups } = decodeJwt<Claims>(String(access));
+  const { iat = 0, seq, sub, grant, groups } = decodeJwt<Claims>(String(access));
   const of_it = (await listEnded(t.app)).filter((ended) => ended.sub === sub || ended.grant === grant);
   return { counts: of_it.every((until) => isIssuedAfter({ iat, seq }, until)), groups };
 }
@@ -138,7 +138,7 @@ describe('once the clock of a server was a year ahead', () => {
     const { refresh, access } = await tokens(t, browser);
     const endAhead = async () => {
       leap();
-      await t.app.store.write((tx) => noteEnded(t.app, tx, { sub: carl.id }));
+      await t.app.store.write((tx) => recordEndedGrants(t.app, tx, { sub: carl.id }));
       goBack();
     };
     await endAhead();
@@ -167,7 +167,7 @@ test('a token that is asked for while its person changes waits, and never carrie
       .update(people)
       .set({ groups: ['after'] })
       .where(eq(people.id, carl.id));
-    await noteEnded(t.app, tx, { sub: carl.id });
+    await recordEndedGrants(t.app, tx, { sub: carl.id });
     t.advance(1_000);
     const sent = [post(t, '/oauth/token', refreshed(refresh)), post(t, '/oauth/token', exchanged(code))];
     // Long enough for both to get to the person; however far they get, what follows holds.

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { createLocalJWKSet, decodeProtectedHeader, errors, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import { join } from 'node:path';
 import type { ControlPlane } from '#core/control-plane/control-plane.ts';
-import { endGrants, noteEnded } from '#core/identity/oauth/ended.ts';
+import { endGrants, recordEndedGrants } from '#core/identity/oauth/ended.ts';
 import { keyRotation, ROTATE_MS, rotateKeys, signAccessToken } from '#core/identity/oauth/keys.ts';
 import { followIdentity, identityList, listEnded, publicKeys } from '#core/identity/oauth/published.ts';
 import { secretFaults } from '#core/versions/keys.ts';
@@ -24,6 +24,7 @@ const CLAIMS = {
   scope: 'sales',
   groups: ['emea'],
   grant: 'grant-1',
+  seq: 0,
   name: 'Ada',
 };
 const PUBLIC = { SVC_PUBLIC_URL: 'https://sluice.example.com' };
@@ -163,7 +164,7 @@ describe('ended grants', () => {
     expect(heard[0]).toMatchObject({ event: 'identity', data: { issuer: 'https://sluice.example.com' } });
     expect(JSON.stringify(heard[0])).toContain('"grant":"g3"');
     const failed = t.app.store.write(async (tx) => {
-      await noteEnded(t.app, tx, { grant: 'g4' });
+      await recordEndedGrants(t.app, tx, { grant: 'g4' });
       throw new Error('no');
     });
     expect(failed).rejects.toThrow('no');
@@ -181,7 +182,7 @@ describe('ended grants', () => {
     try {
       await until(() => heard.length > 0);
       const began = performance.now();
-      await store.write((tx) => noteEnded({ ...one.app, store }, tx, { grant: 'far' }));
+      await store.write((tx) => recordEndedGrants({ ...one.app, store }, tx, { grant: 'far' }));
       await until(() => JSON.stringify(heard).includes('"grant":"far"'));
       expect(performance.now() - began).toBeLessThan(paced(1_000));
     } finally {

@@ -8,9 +8,9 @@ export interface Plot {
   resize(width: number, height: number): void;
   /** Seconds since 1970, and the values of each series. */
   show(times: readonly number[], series: readonly ChartSeries[]): void;
-  /** Moves the cursor to a point; null: away. */
+  /** Moves the cursor to a point; null: hides it. */
   point(index: number | null): void;
-  /** After the colours became others. */
+  /** After the theme's colours changed. */
   redraw(): void;
   destroy(): void;
 }
@@ -23,14 +23,14 @@ interface PlotOptions {
   readonly times: readonly number[];
   readonly step_seconds: () => number;
   readonly format: (value: number) => string;
-  /** A token such as `--accent` as a colour that a canvas takes. */
+  /** Resolves a token such as `--accent` to a colour for a canvas. */
   readonly colour: (token: string) => string;
-  /** Charts with the same word move their cursors together. */
+  /** Charts with the same key move their cursors together. */
   readonly sync?: string | undefined;
-  /** The point below the cursor and where it is, in CSS pixels from the left of the drawing. */
+  /** The point below the cursor and its distance in CSS pixels from the left of the plot. */
   readonly onCursor: (at: { readonly index: number; readonly left: number } | null) => void;
   readonly onPick: (index: number) => void;
-  /** Points from one to another were dragged over. */
+  /** The range of points that was selected by dragging. */
   readonly onZoom?: ((from: number, to: number) => void) | undefined;
 }
 
@@ -38,12 +38,12 @@ export const AXIS_PX = 56;
 export const END_PX = 20;
 const LEAST_DRAG_PX = 8;
 const DAY = 86_400;
-/** A single call is a small bar. */
+/** Least top of the y axis, so that a single call is a small bar. */
 const LEAST_TOP = 4;
-/** Whole numbers only: there is no half call, and less than a millisecond is nothing. */
+/** Whole numbers only: calls are counted, and durations are not shown below a millisecond. */
 const VALUE_STEPS = Array.from({ length: 10 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat();
 
-/** uPlot in our colours: a time axis, one axis of values, bars and lines. */
+/** A uPlot in the colours of the theme: a time axis, a value axis, bars and lines. */
 export function createPlot(options: PlotOptions): Plot {
   const { colour, format, onCursor, step_seconds } = options;
   const font = `12px ${getComputedStyle(options.into).fontFamily}`;
@@ -55,7 +55,7 @@ export function createPlot(options: PlotOptions): Plot {
     const { label, token, kind = 'line' } = series;
     const shared = { label, stroke: () => colour(token), spanGaps: true } as const;
     if (kind === 'line') {
-      // A line through one point is nothing to see.
+      // A line with a single point would be invisible.
       const show = (plot: UPlot, index: number) => isLonePoint(plot.data[index] ?? []);
       const dash = series.ghost === true ? { dash: [5, 4] } : {};
       return { ...shared, ...dash, width: 1.75, points: { show, size: 7, fill: () => colour(token) } };
@@ -82,7 +82,7 @@ export function createPlot(options: PlotOptions): Plot {
     {
       width: options.width,
       height: options.height,
-      // The last time under the axis is as wide to the right of its place as to the left.
+      // Half of the last time label extends beyond the right end of the axis.
       padding: [8, END_PX, 0, 0],
       legend: { show: false },
       scales: {

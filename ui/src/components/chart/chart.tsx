@@ -11,27 +11,27 @@ export interface ChartSeries {
   readonly token: string;
   readonly kind?: 'line' | 'bars';
   readonly values: readonly (number | null)[];
-  /** Of another time, to compare with: a dashed line. */
+  /** A series of another period, for comparison: a dashed line. */
   readonly ghost?: boolean;
 }
 
 interface ChartProps {
-  /** What is shown, as a sentence without its end: `Calls and errors, 24 hours`. */
+  /** Accessible name, a sentence without a full stop: `Calls and errors, 24 hours`. */
   label: string;
-  /** Beginning of each point, milliseconds since 1970. */
+  /** Start of each point, milliseconds since 1970. */
   times: readonly number[];
   step_seconds: number;
   series: readonly ChartSeries[];
   format: (value: number) => string;
   height?: number;
   sync?: string;
-  /** Said in place of a drawing in which nothing is. */
+  /** Text shown instead of an empty chart. */
   empty?: string;
   /** A point was pressed, or Enter on it. */
   onPick?: (index: number) => void;
-  /** A range was chosen by dragging over it, or + and − on a point: the first point, and the last one that belongs to it. */
+  /** A range was selected by dragging, or by + and − on a point: indexes of its first and last point. */
   onZoom?: ((from: number, to: number) => void) | undefined;
-  /** What happened meanwhile. */
+  /** Events on the time axis, such as deploys. */
   marks?: readonly ChartMark[];
 }
 
@@ -61,7 +61,7 @@ export function Chart(props: ChartProps) {
     probe.style.color = `var(${token})`;
     return getComputedStyle(probe).color;
   };
-  /** Only another one needs another drawing. */
+  /** Only a change of labels or kinds requires a new plot. */
   const shape = createMemo(() => props.series.map(({ label, kind }) => `${label}/${kind}`).join());
   const make = async () => {
     const made = await import('./chart-uplot.ts').catch(() => undefined);
@@ -109,7 +109,7 @@ export function Chart(props: ChartProps) {
   createEffect(
     on([() => props.times, () => props.series], ([times, series]) => plot?.show(times.map(toSeconds), series), { defer: true }),
   );
-  // The attribute on the root element changes with the choice: then the colours are others.
+  // The theme is an attribute of the root element; colours change once it is set.
   createEffect(on(theme.theme, () => queueMicrotask(() => plot?.redraw()), { defer: true }));
 
   const last = () => props.times.length - 1;
@@ -119,7 +119,7 @@ export function Chart(props: ChartProps) {
     if (event.key === 'Escape') return plot?.point(null);
     if ((event.key === '+' || event.key === '-') && index !== undefined && props.onZoom !== undefined) {
       event.preventDefault();
-      // To a third of what is shown, or three times as much.
+      // Zooms to a third of the range, or to three times the range.
       const part = event.key === '+' ? Math.max(1, Math.floor(last() / 6)) : Math.ceil(last() * 1.5);
       return props.onZoom(index - part, index + part);
     }

@@ -8,19 +8,23 @@ import type { Fault } from './faults.ts';
 import './editor.css';
 
 export type { Language } from './engine.ts';
+/** What the rest of a page does with an editor. */
+export type EditorHandle = Pick<Editor, 'insert'>;
 export type { Fault } from './faults.ts';
 
 interface CodeEditorProps {
   label: string;
   value: string;
   onInput: (value: string) => void;
+  /** Called once it is loaded. */
+  onReady?: (editor: EditorHandle) => void;
   language: Language;
   faults?: readonly Fault[];
-  /** The sentence under the editor: what is wrong with the text as a whole. */
+  /** Error of the whole text, shown below the editor. */
   error?: string | undefined;
   hint?: string;
   placeholder?: string;
-  /** Least height in lines. */
+  /** Minimum height in lines. */
   lines?: number;
   onRun?: () => void;
   onSave?: () => void;
@@ -70,6 +74,7 @@ export function CodeEditor(props: CodeEditorProps) {
       onFormat: () => props.onFormat?.(),
     });
     setReady(true);
+    props.onReady?.(editor);
   };
   const fixed = useFixed();
   onMount(() => {
@@ -97,7 +102,7 @@ export function CodeEditor(props: CodeEditorProps) {
   createEffect(() => {
     const broken = sentences().length > 0;
     if (!ready()) return;
-    // A description cannot be referred to across the shadow root, so it is said in words.
+    // `aria-describedby` cannot cross the shadow root, so the description is a text.
     const description = [...sentences(), 'Tab indents. Press Escape, then Tab, to leave the editor.'].join(' ');
     editor?.setAttributes({ 'aria-description': description, ...(broken ? { 'aria-invalid': 'true' } : {}) });
   });
@@ -123,7 +128,7 @@ export function CodeEditor(props: CodeEditorProps) {
         </Show>
         <div
           class="code-editor-host"
-          // Keys that are typed here are no shortcuts of the page, which sees only this element as their target.
+          // Page shortcuts see only the host element as the target, so key events stop here.
           on:keydown={(event) => {
             if (!event.ctrlKey && !event.metaKey) event.stopPropagation();
           }}

@@ -16,14 +16,14 @@ export type Language =
   | { readonly name: 'template'; readonly context: TemplateContext };
 
 interface EditorOptions {
-  /** Open shadow root: styles that an editor makes are adopted there, which a strict content security policy allows. */
+  /** Open shadow root: it adopts the editor's style sheets, which a strict content security policy allows. */
   readonly root: ShadowRoot;
   readonly label: string;
   readonly text: string;
   readonly language: Language;
   readonly hint: string;
   readonly onInput: (text: string) => void;
-  /** Something was not added, because the text would have more characters than are stored. */
+  /** An insertion was rejected because the text would exceed the maximum length. */
   readonly onTooLong: () => void;
   readonly onRun: () => void;
   readonly onSave: () => void;
@@ -32,9 +32,11 @@ interface EditorOptions {
 
 export interface Editor {
   setText(text: string): void;
+  /** Replaces the selection, apart from the word before it, and moves the focus to the editor. */
+  insert(text: string): void;
   setLanguage(language: Language): void;
   setFaults(list: readonly Fault[]): void;
-  /** What a screen reader says of it beside its name. */
+  /** Attributes for screen readers, besides the label. */
   setAttributes(attributes: Readonly<Record<string, string>>): void;
   destroy(): void;
 }
@@ -76,7 +78,7 @@ export function createEditor(options: EditorOptions): Editor {
         EditorView.lineWrapping,
         EditorState.changeFilter.of(({ newDoc, startState }) => {
           const fits = newDoc.length <= LONGEST_STATEMENT || newDoc.length <= startState.doc.length;
-          // Whoever hears of it may change the editor, which is not to be done while it makes a change.
+          // The callback may change the editor, which is not allowed during a transaction.
           if (!fits) queueMicrotask(options.onTooLong);
           return fits;
         }),
@@ -96,9 +98,18 @@ export function createEditor(options: EditorOptions): Editor {
       view.dispatch({
         changes: { from: 0, to: view.state.doc.length, insert: text },
         selection: { anchor: Math.min(head, text.length) },
-        // What is typed at once after it is taken back alone.
+        // Isolated, so that undo does not merge it with the next typing.
         annotations: isolateHistory.of('full'),
       });
+    },
+    insert(text) {
+      const { from } = view.state.selection.main;
+      const is_apart = !/[\w"'`),]/.test(view.state.sliceDoc(Math.max(0, from - 1), from));
+      view.dispatch(view.state.replaceSelection(is_apart ? text : ` ${text}`), {
+        scrollIntoView: true,
+        userEvent: 'input.paste',
+      });
+      view.focus();
     },
     setLanguage: (next) => view.dispatch({ effects: language.reconfigure(extensionOf(next)) }),
     setFaults: (list) => view.dispatch({ effects: showFaults.of(list) }),

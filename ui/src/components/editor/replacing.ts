@@ -29,9 +29,9 @@ export const replacing = EditorView.domEventHandlers({
 function selected(view: EditorView): { readonly from: number; readonly to: number } {
   const { root } = view;
   // Chromium tells what is selected inside a shadow root only to the root itself.
-  const own =
+  const in_root =
     'getSelection' in root && typeof root.getSelection === 'function' ? (root.getSelection() as Selection | null) : null;
-  const selection = own ?? document.getSelection();
+  const selection = in_root ?? document.getSelection();
   const { anchorNode = null, focusNode = null } = selection ?? {};
   if (selection === null || anchorNode === null || focusNode === null) return view.state.selection.main;
   if (!view.contentDOM.contains(anchorNode) || !view.contentDOM.contains(focusNode)) return view.state.selection.main;

@@ -4,7 +4,13 @@ import { LanguageSupport } from '@codemirror/language';
 import { type Extension, RangeSetBuilder } from '@codemirror/state';
 import { Decoration, type DecorationSet, EditorView, ViewPlugin, type ViewUpdate } from '@codemirror/view';
 import { mentions } from '#core/lib/sql/mentions.ts';
-import { type Catalog, type Place, placeAt, quoteName } from '#ui/src/features/builder/sql/completion.ts';
+import {
+  type Catalog,
+  type CompletionPoint,
+  completionPointAt,
+  qualifiedName,
+  quoteName,
+} from '#ui/src/features/builder/sql/completion.ts';
 import { type Dialect, optionalBlocks, scanSql, type SqlPiece } from '#ui/src/features/builder/sql/scan.ts';
 
 /** What a statement can speak of. */
@@ -83,31 +89,31 @@ const outsideText =
   (dialect: Dialect, source: CompletionSource): CompletionSource =>
   (completion) => {
     const sql = completion.state.doc.toString();
-    const place = placeAt(sql, scanSql(sql, dialect), completion.pos);
-    return place?.kind === 'any' || place?.kind === 'table' ? source(completion) : null;
+    const point = completionPointAt(sql, scanSql(sql, dialect), completion.pos);
+    return point?.kind === 'any' || point?.kind === 'table' ? source(completion) : null;
   };
 
 function schemaSource(dialect: Dialect, context: SqlContext): CompletionSource {
   return async (completion: CompletionContext): Promise<CompletionResult | null> => {
     const sql = completion.state.doc.toString();
     const pieces = scanSql(sql, dialect);
-    const place = placeAt(sql, pieces, completion.pos);
-    if (place === undefined) return null;
-    if (place.kind === 'any' && place.from === completion.pos && !completion.explicit) return null;
-    const options = await candidates(sql, pieces, place, dialect, context);
+    const point = completionPointAt(sql, pieces, completion.pos);
+    if (point === undefined) return null;
+    if (point.kind === 'any' && point.from === completion.pos && !completion.explicit) return null;
+    const options = await candidates(sql, pieces, point, dialect, context);
     if (completion.aborted || options.length === 0) return null;
-    return { from: place.from, options, validFor: /^[\w$\u0080-\uffff]*$/ };
+    return { from: point.from, options, validFor: /^[\w$\u0080-\uffff]*$/ };
   };
 }
 
 async function candidates(
   sql: string,
   pieces: readonly SqlPiece[],
-  place: Place,
+  point: CompletionPoint,
   dialect: Dialect,
   { catalog, parameters }: SqlContext,
 ): Promise<Completion[]> {
-  if (place.kind === 'parameter') return parameters().map((name) => ({ label: name, type: 'variable', detail: 'parameter' }));
+  if (point.kind === 'parameter') return parameters().map((name) => ({ label: name, type: 'variable', detail: 'parameter' }));
   const known = catalog();
   if (known === undefined) return [];
   const tables = await known.tables();
@@ -130,19 +136,16 @@ async function candidates(
       .filter(({ schema }) => within === undefined || same(schema ?? '', within))
       .map(({ schema, name, in_path, type, comment }) => ({
         label: name,
-        apply:
-          within === undefined && !in_path
-            ? `${quoteName(schema ?? '', dialect)}.${quoteName(name, dialect)}`
-            : quoteName(name, dialect),
+        apply: qualifiedName({ schema, name, in_path: in_path || within !== undefined }, dialect),
         type: 'class',
         detail: schema === null || in_path ? type : `${type} · ${schema}`,
         boost,
         ...(comment === null ? {} : { info: comment }),
       }));
-  if (place.kind === 'table') return tableOptions(20);
-  if (place.kind === 'member') {
-    const target = named.find(({ alias, table }) => same(alias, place.of) || same(table, place.of));
-    return target === undefined ? tableOptions(10, place.of) : columnsOf(target, 20);
+  if (point.kind === 'table') return tableOptions(20);
+  if (point.kind === 'member') {
+    const target = named.find(({ alias, table }) => same(alias, point.of) || same(table, point.of));
+    return target === undefined ? tableOptions(10, point.of) : columnsOf(target, 20);
   }
   const columns = (await Promise.all(named.map((mention) => columnsOf(mention, 10)))).flat();
   return [...columns, ...tableOptions(0)];

@@ -6,7 +6,7 @@ import {
   TEMPLATE_FUNCTIONS,
   TEMPLATE_TAGS,
   templateNames,
-  templatePlaceAt,
+  templatePointAt,
 } from '#ui/src/features/builder/sql/template.ts';
 
 /** What a template can speak of: names, and what they have. */
@@ -77,11 +77,11 @@ export function templateLanguage(context: TemplateContext): Extension {
 
 function complete(completion: CompletionContext, context: TemplateContext): CompletionResult | null {
   const text = completion.state.doc.toString();
-  const place = templatePlaceAt(text, completion.pos);
-  if (place.kind === 'text') return null;
-  if (place.from === completion.pos && !completion.explicit && place.kind === 'value') return null;
-  const options = candidates(place.kind, place.of ?? '', text, context);
-  return options.length === 0 ? null : { from: place.from, options, validFor: /^\w*$/ };
+  const point = templatePointAt(text, completion.pos);
+  if (point.kind === 'text') return null;
+  if (point.from === completion.pos && !completion.explicit && point.kind === 'value') return null;
+  const options = candidates(point.kind, point.of ?? '', text, context);
+  return options.length === 0 ? null : { from: point.from, options, validFor: /^\w*$/ };
 }
 
 const LOOP = ['index', 'index0', 'revindex', 'first', 'last', 'length', 'previtem', 'nextitem'];

@@ -2,7 +2,7 @@ import { HighlightStyle } from '@codemirror/language';
 import { EditorView } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 
-/** Colours are the interface's own, which reach into the shadow root; so the editor changes with the theme by itself. */
+/** The colours are CSS variables of the interface, which reach into the shadow root, so the editor follows the theme. */
 export const look = EditorView.theme({
   '&': {
     height: '100%',

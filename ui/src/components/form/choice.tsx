@@ -5,7 +5,7 @@ import { Icon, type IconName } from '#ui/src/components/icon.tsx';
 
 interface OnOff {
   label: string;
-  /** Said after the label where many have the same: the name of what is switched. */
+  /** Name of the switched item, added to the label for screen readers where several switches share a label. */
   of?: string | undefined;
   checked: boolean;
   onChange: (checked: boolean) => void;
@@ -16,12 +16,12 @@ interface OnOff {
   hide_label?: boolean | undefined;
 }
 
-/** On or off, at once. */
+/** A switch that takes effect at once. */
 export function Switch(props: OnOff) {
   return <OnOffField {...props} kind="switch" />;
 }
 
-/** Chosen or not; `indeterminate`: some of what it stands for. */
+/** Checked or not; `indeterminate`: some of the items that it stands for are checked. */
 export function Checkbox(props: OnOff & { indeterminate?: boolean }) {
   return <OnOffField {...props} kind="checkbox" />;
 }
@@ -43,7 +43,7 @@ function OnOffField(props: OnOff & { kind: 'switch' | 'checkbox'; indeterminate?
           aria-describedby={describedBy(id, props)}
           onChange={(event) => {
             const { checked } = event.currentTarget;
-            // What is shown is what the owner says, also when it refuses the change.
+            // The caller controls the value and may refuse the change.
             event.currentTarget.checked = props.checked;
             props.onChange(checked);
           }}
@@ -64,13 +64,13 @@ interface Choice<V extends string> {
   readonly disabled?: boolean;
 }
 
-/** What is shown is what the owner says, also when it refuses the change, or asks first. */
-function showOwn(pressed: HTMLInputElement, value: string | undefined): void {
+/** Resets the DOM to the controlled value: the caller may refuse the change or ask first. */
+function resetChecked(pressed: HTMLInputElement, value: string | undefined): void {
   for (const radio of pressed.closest('fieldset')?.querySelectorAll<HTMLInputElement>('input[type=radio]') ?? [])
     if (radio.name === pressed.name) radio.checked = radio.value === value;
 }
 
-/** A few ways, each with its words. */
+/** A few options, each with a description. */
 export function RadioCards<V extends string>(props: {
   label: string;
   value: V | undefined;
@@ -95,7 +95,7 @@ export function RadioCards<V extends string>(props: {
                 checked={props.value === option.value}
                 disabled={option.disabled === true}
                 onChange={({ currentTarget }) => {
-                  showOwn(currentTarget, props.value);
+                  resetChecked(currentTarget, props.value);
                   props.onChange(option.value);
                 }}
               />
@@ -114,7 +114,7 @@ export function RadioCards<V extends string>(props: {
   );
 }
 
-/** A few short words of which one is chosen. */
+/** A few short options, one of them selected. */
 export function SegmentedControl<V extends string>(props: {
   label: string;
   value: V;
@@ -135,7 +135,7 @@ export function SegmentedControl<V extends string>(props: {
               value={option.value}
               checked={props.value === option.value}
               onChange={({ currentTarget }) => {
-                showOwn(currentTarget, props.value);
+                resetChecked(currentTarget, props.value);
                 props.onChange(option.value);
               }}
             />

@@ -11,27 +11,27 @@ interface ComboboxProps extends FieldWords {
   value: string | undefined;
   onChange: (value: string | undefined) => void;
   placeholder?: string;
-  /** A typed text that is no option is a value too. */
+  /** Text that matches no option is a value too. */
   free?: boolean;
   size?: 'small' | undefined;
 }
 
-/** A list too long to look through: type to find. */
+/** A long list of options, filtered by typing. */
 export function Combobox(props: ComboboxProps) {
   const id = createUniqueId();
   const label_id = `${id}-label`;
   const [typed, setTyped] = createSignal('');
-  // Made once for each list: another object for what is chosen resets what is being typed.
+  // Memoized per list: a new object for the selected option resets the typed text.
   const given = createMemo(() => props.options);
   const options = createMemo<Option[]>(() => {
     const text = typed().trim();
     const known = given().some(({ value, label }) => value === text || label === text);
     const extra = props.value !== undefined && !given().some(({ value }) => value === props.value) ? [props.value] : [];
-    const own = props.free === true && text !== '' && !known && text !== props.value ? [text] : [];
-    return [...[...own, ...(props.free === true ? extra : [])].map((value) => ({ value, label: value })), ...given()];
+    const entry = props.free === true && text !== '' && !known && text !== props.value ? [text] : [];
+    return [...[...entry, ...(props.free === true ? extra : [])].map((value) => ({ value, label: value })), ...given()];
   });
   const fits = (option: Option, text: string): boolean => isFound(text, option.label);
-  /** What was typed and not walked through means the first that it finds. */
+  /** Enter without an active option selects the first match of the typed text. */
   const chooseFirst = (event: KeyboardEvent & { readonly currentTarget: HTMLInputElement }) => {
     const text = typed().trim();
     if (text === '' || text === chosen()?.label || event.currentTarget.hasAttribute('aria-activedescendant')) return;
@@ -90,7 +90,7 @@ export function Combobox(props: ComboboxProps) {
   );
 }
 
-/** One parameter of the address, found by typing; `all` is what an empty one says, else its label. */
+/** A query parameter of the address as a combobox; `all` is the text of an empty value, by default the label. */
 export function FilterCombobox<P>(props: {
   of: SearchParams<P>;
   name: keyof P & string;

@@ -2,26 +2,26 @@ import { createSignal, createUniqueId, type JSX, Show } from 'solid-js';
 import { Button } from '#ui/src/components/button.tsx';
 import { Icon } from '#ui/src/components/icon.tsx';
 
-/** What every field has. */
+/** Props of every field. */
 export interface FieldWords {
   label: string;
   name?: string | undefined;
   hint?: JSX.Element;
   error?: string | undefined;
   required?: boolean | undefined;
-  /** Says "optional" beside the label. */
+  /** Adds "optional" to the label. */
   optional?: boolean | undefined;
-  /** Shown, and not to be changed now. */
+  /** Visible but not editable. */
   blocked?: boolean | undefined;
-  /** Only for those who hear the page: what it is can be seen from its place. */
+  /** For screen readers only: sighted people see from the layout what the field is. */
   hide_label?: boolean | undefined;
 }
 
-/** The ids of what is said about a field, for `aria-describedby`. */
+/** Ids of the hint and the error of a field, for `aria-describedby`. */
 export const describedBy = (id: string, props: Pick<FieldWords, 'hint' | 'error'>): string | undefined =>
   [props.hint && `${id}-hint`, props.error && `${id}-error`].filter(Boolean).join(' ') || undefined;
 
-/** Label above, hint and fault below. */
+/** Label above, hint and error below. */
 export function FieldFrame(props: FieldWords & { id: string; label_id?: string; plain_label?: boolean; children: JSX.Element }) {
   const words = () => (
     <>
@@ -89,7 +89,7 @@ interface TextFieldProps extends FieldWords {
   onKeyDown?: (event: KeyboardEvent) => void;
 }
 
-/** A labelled text field whose hint and fault are announced with it. */
+/** A labelled text field whose hint and error are announced. */
 export function TextField(props: TextFieldProps) {
   const id = createUniqueId();
   const [shown, setShown] = createSignal(false);

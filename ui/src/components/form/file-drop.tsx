@@ -2,13 +2,13 @@ import { createSignal, createUniqueId, type JSX } from 'solid-js';
 import { FieldNotes } from './field.tsx';
 import { Icon } from '#ui/src/components/icon.tsx';
 
-/** A place to drop files on, which is also the button that opens the system's dialog. */
+/** A drop target for files that is also a button for the system's file dialog. */
 export function FileDrop(props: {
   label: string;
   accept?: string;
   hint?: JSX.Element;
   error?: string | undefined;
-  /** Several at once; each is given to `onFile`. */
+  /** Accepts several files; `onFile` is called for each. */
   multiple?: boolean;
   onFile: (file: File) => void;
 }) {

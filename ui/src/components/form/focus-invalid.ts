@@ -1,7 +1,7 @@
-/** A fieldset has no fault of its own for assistive technology: its first control stands for it. */
+/** A fieldset cannot be invalid for assistive technology, so its first control represents it. */
 const FAULTY = `[aria-invalid=true], .code-editor[data-invalid=true] .code-editor-host, ${['input', 'button'].map((part) => `fieldset[data-invalid=true] ${part}:not([disabled])`).join()}`;
 
-/** The sentence about a list that is refused as a whole. */
+/** The error of a list that is refused as a whole. */
 function sentenceOf(form: ParentNode | null | undefined): HTMLElement | undefined {
   const sentence = form?.querySelector<HTMLElement>('.field-error');
   sentence?.setAttribute('tabindex', '-1');
@@ -9,7 +9,7 @@ function sentenceOf(form: ParentNode | null | undefined): HTMLElement | undefine
 }
 
 /**
- * Brings the first field with an error into view and focuses it, once the page shows what was refused.
+ * Scrolls to the first field with an error and focuses it, once the errors are shown.
  * @returns a promise of whether there was one.
  */
 export async function focusInvalid(form: ParentNode | null | undefined): Promise<boolean> {
@@ -22,9 +22,11 @@ export async function focusInvalid(form: ParentNode | null | undefined): Promise
   return first !== undefined;
 }
 
-/** Unfolds what a field stands in, and focuses it. */
+/** Opens the collapsed sections around a field and focuses the field. */
 export function focusField(element: HTMLElement): void {
-  element.closest('details')?.setAttribute('open', '');
-  // The text of an editor stands in a shadow root, out of reach of a selector.
+  for (let part: Element | null = element; part !== null; part = part.parentElement) {
+    if (part.localName === 'details') part.setAttribute('open', '');
+  }
+  // The text of an editor is in a shadow root, which a selector cannot reach.
   (element.shadowRoot?.querySelector<HTMLElement>('[contenteditable=true]') ?? element).focus();
 }

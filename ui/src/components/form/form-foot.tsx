@@ -13,18 +13,18 @@ interface Footed {
   reset(): void;
 }
 
-/** The end of a form: what failed as a whole, the way out, what can be tried first, the button that saves. */
+/** The end of a form: the general error, Cancel, an optional test, the submit button. */
 export function FormFoot(props: {
   form: Footed;
   submit: string;
-  /** Save also when nothing was changed (a new record). */
+  /** Allows saving without changes (a new record). */
   always?: boolean;
   cancel_href?: string;
   onCancel?: () => void;
   children?: JSX.Element;
 }) {
   const { session } = useKernel();
-  // A session that ended is told by the dialog in which the person signs in again; afterwards it is no fault of the form.
+  // The sign-in dialog reports an ended session; after signing in it is no error of the form.
   const [ended, setEnded] = createSignal<Problem>();
   createEffect(() => {
     const failed = props.form.problem();

@@ -2,21 +2,21 @@ import { createSignal, createUniqueId, Show } from 'solid-js';
 import { describedBy, FieldFrame, type FieldWords } from './field.tsx';
 
 interface NumberFieldProps extends FieldWords {
-  /** A text is one that is not a number yet, as it was typed. */
+  /** A string is the typed text that is not a number yet. */
   value: number | string | null;
   onInput: (value: number | string | null) => void;
   min?: number | undefined;
   max?: number | undefined;
   step?: number | undefined;
-  /** Said at the end of the field: `ms`, `rows`. */
+  /** Unit at the end of the field: `ms`, `rows`. */
   unit?: string | undefined;
   placeholder?: string | undefined;
 }
 
 /**
- * A number that may be missing; arrow and page keys step through values. A text that is not a number is kept and reported, so that it is
- * never saved as nothing. Not Kobalte's NumberField: what is no number is NaN to it, so the text could not be kept in the form and
- * named in its error, and it adds 5.1 kB gzip.
+ * A number field that can be empty; arrow and page keys step the value. Text that is not a number stays in the form and is reported, so
+ * it is never saved as empty. Not Kobalte's NumberField: it turns such text into NaN, so the form could neither hold the text nor name
+ * it in the error, and it adds 5.1 kB gzip.
  */
 export function NumberField(props: NumberFieldProps) {
   const id = createUniqueId();
@@ -66,14 +66,14 @@ export function NumberField(props: NumberFieldProps) {
 
 const STEPS: Readonly<Record<string, number>> = { ArrowUp: 1, ArrowDown: -1, PageUp: 10, PageDown: -10 };
 
-/** The number that a key leads to; undefined when the key does not step, or there is no number to step from. */
+/** The value after a key press; undefined when the key does not step, or there is no number to step from. */
 function stepped(key: string, props: NumberFieldProps): number | undefined {
   const { value, min = -Infinity, max = Infinity, step = 1 } = props;
   const steps = STEPS[key];
   if (steps === undefined || typeof value === 'string') return undefined;
-  // An empty field begins at its lowest value.
+  // An empty field starts at 0, or at the limit closest to 0.
   const next = value === null ? 0 : value + steps * step;
-  // 0.1 + 0.2 is shown as 0.3.
+  // Rounds 0.1 + 0.2 to 0.3.
   return Number(Math.min(Math.max(next, min), max).toPrecision(12));
 }
 

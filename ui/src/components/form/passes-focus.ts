@@ -10,8 +10,8 @@ const reachedIn = (element: Element): HTMLElement[] =>
   );
 
 /**
- * The `ref` of a row that can be removed: when it goes with the focus in it, the same button of the row that takes its place has the focus,
- * or what stands nearest to the list, such as its "Add" button.
+ * The `ref` of a removable row. If the row is removed while it has the focus, the same button of the next row gets the focus, otherwise
+ * the control nearest to the list, such as its "Add" button.
  */
 export function passesFocus(row: HTMLElement): void {
   onCleanup(() => {
@@ -21,7 +21,7 @@ export function passesFocus(row: HTMLElement): void {
     const places = placesOf(row);
     queueMicrotask(() => {
       if (document.activeElement !== document.body) return;
-      for (const { parent, index } of places.filter((place) => place.parent.isConnected)) {
+      for (const { parent, index } of places.filter((one) => one.parent.isConnected)) {
         const others = [...parent.children];
         const next = [...others.slice(index), ...others.slice(0, index).toReversed()]
           .map(reachedIn)
@@ -35,7 +35,7 @@ export function passesFocus(row: HTMLElement): void {
   });
 }
 
-/** Where an element stands in each of those around it, up to the page or dialog that it belongs to. */
+/** The index of an element in each of its ancestors, up to the page or dialog. */
 function placesOf(row: Element): { parent: Element; index: number }[] {
   const places = [];
   let child = row;

@@ -2,15 +2,15 @@ import { createEffect, createSignal, Show, untrack } from 'solid-js';
 import { same } from '#ui/src/kernel/form/merge.ts';
 import { type FieldWords, TextArea, TextField } from './field.tsx';
 
-/** What a text means. With a fault it is not the value that is wanted: then it is what the schema refuses, such as the text itself. */
+/** The parsed value of a text. With a fault, `value` is one that the schema refuses, such as the text. */
 interface Meaning {
   readonly value: unknown;
   readonly fault?: string | undefined;
 }
 
 /**
- * A value that is typed as text. What was typed stays as it is for as long as it means the value; what cannot be read is kept in the
- * value too, so that saving it is refused and nothing is saved without it.
+ * A value that is typed as text. The text stays as typed while it parses to the same value; text that cannot be parsed is also stored in
+ * the value, so that the schema refuses it and nothing is saved without it.
  */
 export function TypedField<V>(
   props: FieldWords & {
@@ -18,7 +18,7 @@ export function TypedField<V>(
     write: (value: V) => string;
     read: (text: string) => Meaning;
     onChange: (value: unknown) => void;
-    /** Absent: one line. */
+    /** Default: one line. */
     rows?: number;
     placeholder?: string | undefined;
   },

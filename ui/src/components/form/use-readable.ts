@@ -1,9 +1,9 @@
 import { createEffect, createSignal, on, onCleanup } from 'solid-js';
 
-/** Nobody reads a question in less: the second press of a double click is meant for what stood there before it. */
+/** Nothing can be read in less time: the second press of a double click was meant for the previous content. */
 const READING_MS = 500;
 
-/** Whether a person can have read what is shown; another value of it has to be read again. */
+/** Whether the content has been visible long enough to be read; a new value of `shown` restarts the time. */
 export function useReadable(shown: () => unknown): () => boolean {
   const [readable, setReadable] = createSignal(false);
   createEffect(

@@ -1,9 +1,9 @@
 import { onCleanup } from 'solid-js';
 import { useCommands, useKernel } from '#ui/src/kernel/kernel.ts';
-import { CREATIONS } from './app-tables.ts';
-import { type NavEntry, THEME_WORD } from './shell.tsx';
+import { CREATIONS, type NavPage } from './app-tables.ts';
+import { THEME_WORD } from './shell.tsx';
 
-/** These have the same commands without leaving the page. */
+/** Pages that have these commands without a navigation. */
 const ASKING_PAGES: ReadonlySet<string> = new Set(['/', '/deploy']);
 const ACTIONS = [
   {
@@ -34,14 +34,16 @@ const ACTIONS = [
   },
 ] as const;
 
-/** Of each kind; who wants more types more. */
+/** Maximum number of records per kind; more specific text narrows the search. */
 const MOST_FOUND = 6;
 
-/** The commands that are there on every page, and the records that the palette finds. */
-export function registerCommands(
-  pages: readonly (Pick<NavEntry, 'path' | 'label'> & { letter: string })[],
-  open: { find: () => void; shortcuts: () => void; mayOpen: (href: string) => boolean },
-): void {
+/** Commands available on every page, and the record search of the palette. */
+export function AppCommands(open: {
+  pages: readonly NavPage[];
+  find: () => void;
+  shortcuts: () => void;
+  mayOpen: (href: string) => boolean;
+}): null {
   const { cache, call, session, router, theme, toasts, commands } = useKernel();
   const signedIn = () => session.state() === 'signed_in';
   const logout = async () => {
@@ -60,14 +62,14 @@ export function registerCommands(
       keywords: 'system light dark colour scheme mode',
       run: () => toasts.show(`Theme: ${THEME_WORD[theme.next()]}`),
     },
-    { id: 'commands', title: 'Search pages, records and commands', group: 'Interface', run: open.find },
+    { id: 'commands', title: 'Search pages, records and commands', group: 'Interface', run: () => open.find() },
     {
       id: 'shortcuts',
       title: 'Keyboard shortcuts',
       group: 'Interface',
       key: '?',
       keywords: 'help keys',
-      run: open.shortcuts,
+      run: () => open.shortcuts(),
     },
     ...ACTIONS.map(({ id, title, group, to, ...more }) => ({
       ...more,
@@ -82,17 +84,18 @@ export function registerCommands(
       title,
       group: 'Create' as const,
       keywords: 'new add create',
-      // A page that is asked has the command itself.
+      // The page that handles `?ask=` registers the command.
       enabled: () => signedIn() && open.mayOpen(to) && !to.startsWith(`${router.path()}?`),
       run: () => router.navigate(to),
     })),
-    ...pages.map((entry) => ({
-      id: `go:${entry.path}`,
-      title: entry.label,
+    ...open.pages.map(({ href, label, letter, needs }) => ({
+      id: `go:${href}`,
+      title: label,
       group: 'Go to' as const,
-      key: `g ${entry.letter}`,
-      enabled: () => signedIn() && open.mayOpen(entry.path),
-      run: () => router.navigate(entry.path),
+      ...(letter !== undefined && { key: `g ${letter}` }),
+      ...(needs !== undefined && { needs }),
+      enabled: () => signedIn() && open.mayOpen(href),
+      run: () => router.navigate(href),
     })),
     {
       id: 'docs',
@@ -137,4 +140,5 @@ export function registerCommands(
       }),
     );
   }
+  return null;
 }

@@ -1,5 +1,5 @@
 import { createMemo, createSignal, For, Match, Show, Switch } from 'solid-js';
-import type { Asked, ConfirmRequest } from '#ui/src/kernel/dialogs.ts';
+import type { OpenQuestion, ConfirmRequest } from '#ui/src/kernel/dialogs.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { compareThree, type MergeField, type MergeInput, mergeThree, type Merged } from '#ui/src/kernel/form/merge.ts';
 import { plural } from '#ui/src/kernel/words.ts';
@@ -16,9 +16,9 @@ const MANY = 6;
 /** Shows what `dialogs` asks. */
 export function AskedDialog() {
   const { dialogs } = useKernel();
-  const of = <K extends Asked['kind']>(kind: K) => {
-    const asked = dialogs.asked();
-    return asked?.kind === kind ? (asked as Extract<Asked, { kind: K }>) : undefined;
+  const of = <K extends OpenQuestion['kind']>(kind: K) => {
+    const question = dialogs.question();
+    return question?.kind === kind ? (question as Extract<OpenQuestion, { kind: K }>) : undefined;
   };
   return (
     <Switch>
@@ -126,7 +126,7 @@ function Conflict(props: { request: MergeInput; onAnswer: (merged: Merged | unde
         )}
       </For>
       <Show when={shared().length > 0}>
-        <p class="small soft">{`With the changes of both: ${shared()
+        <p class="small soft">{`Fields with changes of both: ${shared()
           .map(({ name }) => label(name))
           .join(', ')}.`}</p>
         <FieldDiff
@@ -136,7 +136,7 @@ function Conflict(props: { request: MergeInput; onAnswer: (merged: Merged | unde
       </Show>
       <Show when={others().length > 0}>
         <p class="small soft">
-          {plural(others().length, 'field')} only they changed:{' '}
+          {plural(others().length, 'field')} changed only by them:{' '}
           {others()
             .map(({ name }) => label(name))
             .join(', ')}

@@ -6,7 +6,6 @@ import { useKernel } from '#ui/src/kernel/kernel.ts';
 
 const NoticesDrawer = lazyPart(async () => (await import('./notices-drawer.tsx')).NoticesDrawer);
 
-const POLL_MS = 10_000;
 const ONLY_COUNTED = { limit: 1 } as const;
 const MOST = 99;
 
@@ -14,9 +13,8 @@ const MOST = 99;
 export function Bell() {
   const { session } = useKernel();
   const [open, setOpen] = createSignal(false);
-  const counted = useQuery(
-    async (read) => (session.may('notices.events') ? (await read('notices.events', ONLY_COUNTED)).unread : undefined),
-    { every_ms: POLL_MS },
+  const counted = useQuery(async (read) =>
+    session.may('notices.events') ? (await read('notices.events', ONLY_COUNTED)).unread : undefined,
   );
   const unread = () => counted.data() ?? 0;
   const shown = () => (unread() > MOST ? `${MOST}+` : String(unread()));

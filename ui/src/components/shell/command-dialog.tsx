@@ -15,10 +15,10 @@ interface Row {
   readonly run: () => void;
 }
 
-/** Typing waits this long for a pause before the server is asked. */
+/** Pause in typing before the search request is sent. */
 const PAUSE_MS = 120;
 
-/** Everything that can be done and gone to, found by typing. */
+/** All commands and pages, found by typing. */
 export function CommandDialog(props: { onClose: () => void }) {
   return (
     <Kobalte.Root
@@ -42,25 +42,25 @@ export function CommandDialog(props: { onClose: () => void }) {
 function Palette(props: { onClose: () => void }) {
   const { commands } = useKernel();
   const id = createUniqueId();
-  const [wanted, setWanted] = createSignal('');
+  const [search, setSearch] = createSignal('');
   const [active, setActive] = createSignal(0);
-  const found = createFound(wanted);
+  const found = createFound(search);
   let list: HTMLDivElement | undefined;
 
   const rows = createMemo<readonly Row[]>(() => {
     const possible = commands.all().filter((command) => command.enabled?.() !== false && command.id !== 'commands');
-    const fitting = rank(wanted(), possible, (command) => `${command.title} ${command.keywords ?? ''} ${command.group}`);
-    // The group of the best answer stands first.
-    const groups = wanted().trim() === '' ? COMMAND_GROUPS : new Set(fitting.map(({ group }) => group));
+    const fitting = rank(search(), possible, (command) => `${command.title} ${command.keywords ?? ''} ${command.group}`);
+    // The group of the best match is first.
+    const groups = search().trim() === '' ? COMMAND_GROUPS : new Set(fitting.map(({ group }) => group));
     const grouped = [...groups].flatMap((group) => fitting.filter((one) => one.group === group));
     return [...grouped.map(toRow(commands.keys())), ...found()];
   });
-  createEffect(on(wanted, () => setActive(0)));
+  createEffect(on(search, () => setActive(0)));
 
   const choose = (row: Row | undefined) => {
     if (row === undefined) return;
     props.onClose();
-    // After the dialog has given the focus back, so that a command may move it.
+    // After the dialog has restored the focus, so that a command may move it.
     setTimeout(row.run);
   };
   const press = (event: KeyboardEvent) => {
@@ -74,7 +74,7 @@ function Palette(props: { onClose: () => void }) {
     if (event.key === 'Enter') {
       event.preventDefault();
       choose(rows()[active()]);
-    } else if (to !== undefined && (event.key.startsWith('Arrow') || wanted() === '')) {
+    } else if (to !== undefined && (event.key.startsWith('Arrow') || search() === '')) {
       event.preventDefault();
       setActive(Math.max(0, to));
       list?.querySelector(`[data-row="${active()}"]`)?.scrollIntoView({ block: 'nearest' });
@@ -97,8 +97,8 @@ function Palette(props: { onClose: () => void }) {
           aria-expanded="true"
           aria-controls={`${id}-list`}
           aria-activedescendant={rows().length > 0 ? `${id}-${active()}` : undefined}
-          value={wanted()}
-          onInput={(event) => setWanted(event.currentTarget.value)}
+          value={search()}
+          onInput={(event) => setSearch(event.currentTarget.value)}
           onKeyDown={press}
         />
         <kbd>Esc</kbd>
@@ -154,8 +154,8 @@ const toRow =
     run: command.run,
   });
 
-/** Records that the server knows, asked when the typing pauses. */
-function createFound(wanted: () => string): () => readonly Row[] {
+/** Records found by the server, requested when the typing pauses. */
+function createFound(search: () => string): () => readonly Row[] {
   const { commands, presence } = useKernel();
   const [rows, setRows] = createSignal<readonly Row[]>([]);
   let current: AbortController | undefined;
@@ -172,7 +172,7 @@ function createFound(wanted: () => string): () => readonly Row[] {
     if (mine === current) setRows(lists.flat());
   };
   createEffect(
-    on(wanted, (text) => {
+    on(search, (text) => {
       current?.abort();
       const query = text.trim();
       if (query === '') {

@@ -20,8 +20,10 @@ export function FirstRunStrip(props: { onFollow?: () => void }) {
   // A deploy, here or elsewhere, is a step that needs no other page.
   const version = createMemo(() => serving.data()?.snapshot_version);
   createEffect(
-    on([path, session.state, version], ([, state]) => {
-      if (state === 'signed_in' && session.may('config.update')) void first_run.reload();
+    on([path, session.state, version], ([at, state], before) => {
+      // The version that is live when the page opens is no deploy.
+      const is_first = before !== undefined && before[0] === at && before[1] === state && before[2] === undefined;
+      if (!is_first && state === 'signed_in' && session.may('config.update')) void first_run.reload();
     }),
   );
   const done = () => first_run.done()?.size ?? 0;

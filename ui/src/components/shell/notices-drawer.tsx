@@ -11,11 +11,10 @@ import { Ago } from '#ui/src/components/time.tsx';
 import { useAct } from '#ui/src/components/use-act.ts';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { EVENT_LABELS } from '#ui/src/kernel/record-words.ts';
+import { EVENT_CHOICES } from '#core/contract/notices.ts';
 import { useMayOpen } from './route-context.ts';
 import './notices-drawer.css';
 
-const POLL_MS = 10_000;
 const PAGE = 30;
 const MOST = 100;
 
@@ -41,7 +40,7 @@ export function NoticesDrawer(props: { onClose: () => void }) {
   const mayOpen = useMayOpen();
   const { act } = useAct();
   const [most, setMost] = createSignal(PAGE);
-  const list = useQuery((read) => read('notices.events', { limit: most() }), { every_ms: POLL_MS, watch: most });
+  const list = useQuery((read) => read('notices.events', { limit: most() }), { watch: most });
   const items = () => list.data()?.items ?? [];
   const readAll = () => {
     const newest = items()[0];
@@ -97,7 +96,7 @@ function NoticeRow(props: { item: NoticeItem; onFollow: () => void }) {
   return (
     <li data-unread={props.item.unread ? 'true' : undefined}>
       <p class="notices-head">
-        <Badge tone={TONES[props.item.event]}>{EVENT_LABELS[props.item.event]}</Badge>
+        <Badge tone={TONES[props.item.event]}>{EVENT_CHOICES[props.item.event].label}</Badge>
         <Show when={props.item.unread}>
           <span class="notices-new">Unread</span>
         </Show>

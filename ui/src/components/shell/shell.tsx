@@ -1,7 +1,7 @@
 import { createEffect, createSignal, For, type JSX, on, Show } from 'solid-js';
 import { ROLE_CHOICES } from '#core/contract/identity/roles.ts';
 import { lazyPart } from '#ui/src/components/show/lazy-part.tsx';
-import { usePoll, useQuery } from '#ui/src/components/use-query.ts';
+import { useFollow } from '#ui/src/components/use-query.ts';
 import { withMod } from '#ui/src/kernel/keys.ts';
 import { useKernel, useLine } from '#ui/src/kernel/kernel.ts';
 import { num } from '#ui/src/kernel/numbers.ts';
@@ -11,30 +11,11 @@ import { Bell } from './bell.tsx';
 import { FirstRunStrip } from './first-run.tsx';
 import { Icon, type IconName } from '#ui/src/components/icon.tsx';
 import { Link } from '#ui/src/components/link.tsx';
+import { isWithin, type NavEntry } from './app-tables.ts';
 import { Mark } from './brand.tsx';
+import { SectionTabs } from './section-tabs.tsx';
+import { useOpenProposals } from './use-open-proposals.ts';
 import { StandingWarnings } from './standing-warnings.tsx';
-
-export interface NavEntry {
-  readonly path: string;
-  readonly label: string;
-  readonly icon: IconName;
-}
-
-export interface NavGroup {
-  readonly name: string;
-  readonly entries: readonly NavEntry[];
-}
-
-/** Agents propose at any time. */
-const PROPOSALS_MS = 30_000;
-/** An administrator may change the role of somebody at work: buttons follow. */
-const ROLE_MS = 15_000;
-const ONLY_COUNTED = { state: 'open', limit: 1 } as const;
-
-const REFERENCE = [
-  { href: '/api/docs', label: 'REST API explorer', icon: 'braces' },
-  { href: '/api/redoc', label: 'API reference', icon: 'book' },
-] as const;
 
 export const THEME_WORD = { system: 'System', light: 'Light', dark: 'Dark' } as const satisfies Record<Theme, string>;
 export const THEME_ICON = { system: 'monitor', light: 'sun', dark: 'moon' } as const satisfies Record<Theme, IconName>;
@@ -42,11 +23,14 @@ export const THEME_ICON = { system: 'monitor', light: 'sun', dark: 'moon' } as c
 const NavDrawer = lazyPart(async () => (await import('./nav-drawer.tsx')).NavDrawer);
 
 /** Navigation, account and the frame that every page of a signed-in person stands in. */
-export function Shell(props: { nav: readonly NavGroup[]; children: JSX.Element }) {
-  const { commands, pulse, session, toasts } = useKernel();
+export function Shell(props: { nav: readonly NavEntry[]; children: JSX.Element }) {
+  const { commands, pulse, router, session, toasts } = useKernel();
+  const waiting = useWaiting();
+  const entry = () => props.nav.find((one) => isWithin(one, router.path()));
   const [open, setOpen] = createSignal(false);
   useLine(pulse.line);
-  usePoll(() => session.refresh(), ROLE_MS, ['auth']);
+  // An administrator can change the role of a person who is signed in: buttons follow.
+  useFollow('auth.me', () => session.refresh());
   createEffect(
     on(session.role, (now, before) => {
       if (now !== undefined && before !== undefined)
@@ -73,15 +57,18 @@ export function Shell(props: { nav: readonly NavGroup[]; children: JSX.Element }
         <IconButton icon="search" label="Commands" onPress={() => commands.run('commands')} />
       </header>
       <div class="side">
-        <SideContent nav={props.nav} />
+        <SideContent nav={props.nav} waiting={waiting} />
       </div>
       <main id="main" class="main" tabindex="-1">
         <StandingWarnings />
+        <Show when={entry()} keyed>
+          {(one) => <SectionTabs entry={one} waiting={(href) => waiting(href)?.count ?? 0} />}
+        </Show>
         {props.children}
       </main>
       <Show when={open()}>
         <NavDrawer onClose={() => setOpen(false)}>
-          <SideContent nav={props.nav} onFollow={() => setOpen(false)} />
+          <SideContent nav={props.nav} waiting={waiting} onFollow={() => setOpen(false)} />
         </NavDrawer>
       </Show>
     </div>
@@ -97,26 +84,14 @@ function Brand(props: { onFollow?: () => void }) {
   );
 }
 
-function SideContent(props: { nav: readonly NavGroup[]; onFollow?: () => void }) {
-  const { router, serving, session, theme, commands } = useKernel();
-  const proposals = useQuery(
-    async (read) => (session.may('proposals.list') ? (await read('proposals.list', ONLY_COUNTED)).open : 0),
-    {
-      every_ms: PROPOSALS_MS,
-    },
-  );
-  /** What waits behind an entry, and what it is. */
-  const waiting = (path: string): { readonly count: number; readonly words: string } | undefined => {
-    const pending = path === '/deploy' ? (serving.data()?.pending_changes ?? 0) : 0;
-    if (pending > 0) return { count: pending, words: `${pending === 1 ? 'change' : 'changes'} to deploy` };
-    const open = path === '/proposals' ? (proposals.data() ?? 0) : 0;
-    return open > 0 ? { count: open, words: `${open === 1 ? 'proposal' : 'proposals'} to review` } : undefined;
-  };
+function SideContent(props: { nav: readonly NavEntry[]; waiting: Waiting; onFollow?: () => void }) {
+  const { router, session, theme, commands } = useKernel();
   const then = (id: string) => () => {
     props.onFollow?.();
     commands.run(id);
   };
-  const current = (path: string) => router.path() === path || (path !== '/' && router.path().startsWith(`${path}/`));
+  /** What waits behind any of its pages. */
+  const waitingIn = ({ pages }: NavEntry) => pages.flatMap(({ href }) => props.waiting(href) ?? []);
   return (
     <div class="side-inner">
       <div class="side-top">
@@ -137,49 +112,30 @@ function SideContent(props: { nav: readonly NavGroup[]; onFollow?: () => void })
         </button>
       </div>
       <nav class="nav" aria-label="Main">
-        <For each={props.nav}>
-          {(group) => (
-            <NavSection name={group.name}>
-              <For each={group.entries}>
-                {(entry) => (
-                  <li>
-                    <Link href={entry.path} current={current(entry.path)} onFollow={() => props.onFollow?.()}>
-                      <Icon name={entry.icon} />
-                      {entry.label}
-                      <Show when={waiting(entry.path)}>
-                        {(some) => (
-                          <span class="nav-count num" title={`${num(some().count)} ${some().words}`}>
-                            {num(some().count)}
-                            <span class="visually-hidden"> {some().words}</span>
-                          </span>
-                        )}
-                      </Show>
-                    </Link>
-                  </li>
-                )}
-              </For>
-            </NavSection>
-          )}
-        </For>
-        <Show when={session.may('tools.list')}>
-          <NavSection>
-            <For each={REFERENCE}>
-              {(entry) => (
-                <li>
-                  <a href={entry.href}>
-                    <Icon name={entry.icon} />
-                    {entry.label}
-                  </a>
-                </li>
-              )}
-            </For>
-          </NavSection>
-        </Show>
+        <ul>
+          <For each={props.nav}>
+            {(entry) => (
+              <li>
+                <Link
+                  href={entry.pages[0]?.href ?? '/'}
+                  current={isWithin(entry, router.path())}
+                  onFollow={() => props.onFollow?.()}
+                >
+                  <Icon name={entry.icon} />
+                  {entry.label}
+                  <Show when={waitingIn(entry).length > 0}>
+                    <WaitingCount of={waitingIn(entry)} />
+                  </Show>
+                </Link>
+              </li>
+            )}
+          </For>
+        </ul>
       </nav>
       <div class="side-foot">
         <FirstRunStrip onFollow={() => props.onFollow?.()} />
         <div class="side-account">
-          <Link href="/account" class="side-name" current={current('/account')} onFollow={() => props.onFollow?.()}>
+          <Link href="/account" class="side-name" current={router.path() === '/account'} onFollow={() => props.onFollow?.()}>
             <Icon name="user" />
             <span class="truncate" title={session.username()}>
               {session.username()}
@@ -199,13 +155,32 @@ function SideContent(props: { nav: readonly NavGroup[]; onFollow?: () => void })
   );
 }
 
-function NavSection(props: { name?: string; children: JSX.Element }) {
+function WaitingCount(props: { of: readonly Waited[] }) {
+  const inWords = () => props.of.map(({ count, words }) => `${num(count)} ${words}`).join(', ');
   return (
-    <section class="nav-section">
-      <Show when={props.name}>
-        <h2 class="nav-group">{props.name}</h2>
-      </Show>
-      <ul>{props.children}</ul>
-    </section>
+    <span class="nav-count num" title={inWords()}>
+      <span aria-hidden="true">{num(props.of.reduce((sum, { count }) => sum + count, 0))}</span>
+      <span class="visually-hidden">{inWords()}</span>
+    </span>
   );
+}
+
+interface Waited {
+  readonly count: number;
+  /** What it is. */
+  readonly words: string;
+}
+
+/** What waits for somebody on a page; undefined: nothing. */
+type Waiting = (href: string) => Waited | undefined;
+
+function useWaiting(): Waiting {
+  const { serving } = useKernel();
+  const proposals = useOpenProposals();
+  return (href) => {
+    const changes = href === '/deploy' ? (serving.data()?.pending_changes ?? 0) : 0;
+    if (changes > 0) return { count: changes, words: `${changes === 1 ? 'change' : 'changes'} to deploy` };
+    const open = href === '/proposals' ? proposals() : 0;
+    return open > 0 ? { count: open, words: `${open === 1 ? 'proposal' : 'proposals'} to review` } : undefined;
+  };
 }

@@ -1,5 +1,5 @@
 import { DRIFT_WARNING } from '#core/contract/deploy/drift.ts';
-import { createEffect, createMemo, createSignal, For, on, onCleanup, onMount, Show } from 'solid-js';
+import { createEffect, createSignal, For, Show } from 'solid-js';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { browserStorage } from '#ui/src/kernel/storage.ts';
 import { Button } from '#ui/src/components/button.tsx';
@@ -8,27 +8,16 @@ import { Notice } from '#ui/src/components/notice.tsx';
 
 const KEY = 'folded_warnings';
 
-/** What is risky about what is served now, on every page for as long as it is so; one notice, which a person may fold. */
+/** A collapsible notice on every page with the current risks of the served configuration. */
 export function StandingWarnings() {
-  const { cache, router, serving, session } = useKernel();
-  const page = createMemo(router.path);
-  const look = () => {
+  const { serving, session } = useKernel();
+  createEffect(() => {
     if (session.may('deploy.status')) void serving.show();
-  };
-  createEffect(on(page, look));
-  // Others deploy too. A person comes back to the window; asking without one would keep a session from ending.
-  onMount(() => window.addEventListener('focus', look));
-  onCleanup(() => window.removeEventListener('focus', look));
-  // Somebody else changed or deployed something: the flow, which nobody polls, is read again where it is shown.
-  const known = createMemo(() => {
-    const status = serving.data();
-    return status && `${status.snapshot_version} ${status.pending_checksum}`;
   });
-  createEffect(on(known, (_, before) => before !== undefined && cache.invalidate(['flow'])));
   const warnings = () => serving.data()?.warnings ?? [];
   const isExposed = () => warnings().some((warning) => !warning.startsWith(DRIFT_WARNING));
   const [folded, setFolded] = createSignal(browserStorage.read(KEY));
-  // Another warning than the folded one shows itself.
+  // A new warning expands the collapsed notice.
   const isFolded = () => folded() === warnings().join('\n');
   const fold = (on: boolean) => {
     const value = on ? warnings().join('\n') : undefined;

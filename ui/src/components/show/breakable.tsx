@@ -1,6 +1,6 @@
 const END = 8;
 
-/** A name in one line, whose middle is left out where it has no room: names that begin alike are told apart by their ends. */
+/** A name on one line, shortened in the middle: names with the same start differ at the end. */
 export function MiddleCut(props: { text: string }) {
   return (
     <span class="middle-cut" title={props.text}>
@@ -13,7 +13,7 @@ export function MiddleCut(props: { text: string }) {
   );
 }
 
-/** A name that breaks behind its underscores, where it needs more than a line. */
+/** A name that wraps after its underscores. */
 export function Breakable(props: { text: string }) {
   return <>{props.text.split(/(?<=_)(?!_)/).flatMap((part, n) => (n === 0 ? part : [<wbr />, part]))}</>;
 }

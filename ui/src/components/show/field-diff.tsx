@@ -1,164 +1,174 @@
-import { createMemo, createSignal, For, type JSX, Show } from 'solid-js';
-import { diffLines, foldSame, markWords } from '#core/lib/text/line-diff.ts';
-import { useQuery } from '#ui/src/components/use-query.ts';
-import { allOf } from '#ui/src/kernel/data/all-of.ts';
-import { exactTime } from '#ui/src/kernel/dates.ts';
-import { fieldName, plural } from '#ui/src/kernel/words.ts';
+import { createMemo, For, type JSX, Match, Show, Switch } from 'solid-js';
+import { Dynamic } from 'solid-js/web';
+import type { HistoryEntry } from '#core/contract/history.ts';
+import { type Difference, differencesOf, type FieldChange, type Shown } from '#ui/src/fields/differences/differences.ts';
+import type { Line, RecordKind } from '#ui/src/fields/differences/lines.ts';
+import { useNames } from '#ui/src/components/show/use-names.ts';
+import { SqlDiff } from './sql-diff.tsx';
+import { TextDiff } from './text-diff.tsx';
 
-const CONNECTIONS_PAGE = 500;
+/** Maximum number of records named in one sentence. */
+const MOST_NAMED = 10;
 
-type Change = { readonly old: unknown; readonly new: unknown };
-type Changes = Readonly<Record<string, Change>>;
+type Changes = Readonly<Record<string, FieldChange>>;
 
-/** Fields before and after; texts of several lines and structures as a diff of lines. Those of `folded` open on request. */
+/** The differences between two states of a record as sentences; multi-line texts as a line diff. */
 export function FieldDiff(props: {
   changes: Changes;
+  /** Kind of record; absent: the fields are those of any definition. */
+  entity_type?: HistoryEntry['entity_type'];
   labels?: Readonly<Record<string, string>>;
-  /** The field that all of them are values of; absent: each has the name of its own. */
+  /** The field whose values are compared; absent: each value has its field's name. */
   of?: string;
-  /** All of it is new, or gone: there is nothing to compare a value with. */
+  /** The record as a whole is new or deleted: there are no values to compare with. */
   alone?: 'added' | 'removed' | undefined;
-  folded?: { readonly names: readonly string[]; readonly title: string };
 }) {
-  const isFolded = (name: string) => props.folded?.names.includes(name) ?? false;
-  const shown = createMemo(() => Object.entries(props.changes).filter(([name]) => !isFolded(name)));
-  const folded = createMemo(() => Object.entries(props.changes).filter(([name]) => isFolded(name)));
+  const differences = createMemo(() => {
+    const { of } = props;
+    if (of === undefined) return differencesOf(props.entity_type, props.changes, props.alone);
+    const fields = Object.entries(props.changes).flatMap(([name, change]) =>
+      differencesOf(props.entity_type, { [of]: change }).fields.map((field) => ({ ...field, name, label: name })),
+    );
+    return { fields, defaults: [] };
+  });
   return (
     <>
-      <Fields fields={shown()} of={props.of} labels={props.labels} alone={props.alone} />
-      <Show when={folded().length > 0}>
-        <Folded title={`${props.folded?.title ?? ''} (${folded().length})`}>
-          <Fields fields={folded()} labels={props.labels} alone={props.alone} />
-        </Folded>
+      <Show
+        when={differences().fields.length > 0}
+        fallback={
+          <Show when={differences().defaults.length === 0}>
+            <p class="small soft">Only internal values changed.</p>
+          </Show>
+        }
+      >
+        <dl class="field-diff">
+          <For each={differences().fields}>
+            {(field) => <Field field={field} label={props.labels?.[field.name] ?? field.label} alone={props.alone} />}
+          </For>
+        </dl>
+      </Show>
+      <Show when={differences().defaults.length > 0}>
+        <p class="small soft diff-defaults">{`At their defaults: ${differences().defaults.join(', ')}.`}</p>
       </Show>
     </>
   );
 }
 
-/** What is made when it is opened for the first time. */
-function Folded(props: { title: string; children: JSX.Element }) {
-  const [open, setOpen] = createSignal(false);
-  return (
-    <details class="diff-more" onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary class="small soft">{props.title}</summary>
-      <Show when={open()}>{props.children}</Show>
-    </details>
-  );
-}
+type Alone = 'added' | 'removed' | undefined;
 
-function Fields(props: {
-  fields: readonly (readonly [string, Change])[];
-  of?: string | undefined;
-  labels?: Readonly<Record<string, string>> | undefined;
-  alone: 'added' | 'removed' | undefined;
-}) {
-  const label = (name: string) => fieldName(props.labels, name);
+function Field(props: { field: Difference; label: string; alone: Alone }) {
+  const as = <K extends Shown['kind']>(kind: K) =>
+    props.field.shown.kind === kind ? (props.field.shown as Extract<Shown, { kind: K }>) : undefined;
   return (
-    <dl class="field-diff">
-      <For each={props.fields}>
-        {([name, change]) => (
-          <div>
-            <dt>{label(name)}</dt>
-            <Show
-              when={isLong(change.old) || isLong(change.new)}
-              fallback={
-                <dd class="diff-pair">
-                  <Show when={props.alone !== 'added'}>
-                    <Value name={props.of ?? name} value={change.old} kind="removed" word="before" />
-                  </Show>
-                  <Show when={props.alone === undefined}>
-                    <span aria-hidden="true">→</span>
-                  </Show>
-                  <Show when={props.alone !== 'removed'}>
-                    <Value name={props.of ?? name} value={change.new} kind="added" word="after" />
-                  </Show>
-                </dd>
-              }
-            >
-              <dd>
-                <TextDiff before={toText(change.old)} after={toText(change.new)} label={label(name)} />
-              </dd>
-            </Show>
-          </div>
-        )}
-      </For>
-    </dl>
-  );
-}
-
-const MARKS = { same: ' ', removed: '−', added: '+' } as const;
-const SAID = { same: '', removed: 'removed: ', added: 'added: ' } as const;
-
-/** Two texts as one, line by line, with the words that differ marked. */
-function TextDiff(props: { before: string; after: string; label: string }) {
-  const lines = createMemo(() => {
-    const all = diffLines(props.before, props.after).filter(
-      // A text that was not there has no line.
-      ({ kind, text }) => text !== '' || (kind === 'removed' ? props.before : props.after) !== '',
-    );
-    const pieces = markWords(all);
-    return foldSame(all.map((line, index) => ({ ...line, pieces: pieces[index] ?? [] })));
-  });
-  return (
-    <div class="text-diff" role="group" aria-label={`Changes of ${props.label}`} tabindex="0">
-      <For each={lines()}>
-        {(line) =>
-          line.kind === 'fold' ? (
-            <div class="diff-fold">{plural(line.count, 'unchanged line')}</div>
-          ) : (
-            <div class="diff-line" data-kind={line.kind}>
-              <span class="diff-mark" aria-hidden="true">
-                {MARKS[line.kind]}
-              </span>
-              <span class="visually-hidden">{SAID[line.kind]}</span>
-              <code>
-                <For each={line.pieces}>{(piece) => (piece.marked ? <mark>{piece.text}</mark> : piece.text)}</For>
-              </code>
-            </div>
-          )
-        }
-      </For>
+    <div>
+      <dt>{props.label}</dt>
+      <Switch>
+        <Match when={as('pair')}>{(pair) => <Pair before={pair().before} after={pair().after} alone={props.alone} />}</Match>
+        <Match when={as('connection')}>
+          {(pair) => (
+            <Pair
+              before={<ConnectionName id={pair().before} />}
+              after={<ConnectionName id={pair().after} />}
+              alone={props.alone}
+            />
+          )}
+        </Match>
+        <Match when={as('text')}>
+          {(text) => (
+            <dd>
+              <Dynamic
+                component={props.field.name === 'sql_query' ? SqlDiff : TextDiff}
+                before={props.alone === 'removed' ? text().after : text().before}
+                after={props.alone === 'removed' ? '' : text().after}
+                label={props.label}
+              />
+            </dd>
+          )}
+        </Match>
+        <Match when={as('lines')}>
+          {(list) => (
+            <dd>
+              <ul class="diff-sentences">
+                <For each={list().lines}>{(line) => <Sentence line={line} alone={props.alone} label={props.label} />}</For>
+              </ul>
+            </dd>
+          )}
+        </Match>
+      </Switch>
     </div>
   );
 }
 
-function Value(props: { name: string; value: unknown; kind: 'removed' | 'added'; word: string }) {
-  const text = () => shown(props.name, props.value);
+function Pair(props: { before: JSX.Element; after: JSX.Element; alone: Alone }) {
   return (
-    <span class="diff-value" data-kind={props.kind}>
-      <span class="visually-hidden">{props.word}: </span>
-      <Show when={!isNothing(props.value)} fallback={<em>not set</em>}>
-        <Show when={props.name === 'connection_id'} fallback={toText(text())}>
-          <ConnectionName id={toText(text())} />
-        </Show>
+    <dd class="diff-pair">
+      <Show
+        when={props.alone === undefined}
+        fallback={
+          <Value value={props.after} kind={props.alone ?? 'added'} word={props.alone === 'removed' ? 'before' : 'after'} />
+        }
+      >
+        <Value value={props.before} kind="removed" word="before" />
+        <span aria-hidden="true">→</span>
+        <Value value={props.after} kind="added" word="after" />
       </Show>
-    </span>
+    </dd>
   );
 }
 
-/** Of one that is deleted, only the id is known. */
-function ConnectionName(props: { id: string }) {
-  const connections = useQuery((read) => allOf((skip, limit) => read('connections.list', { skip, limit }), CONNECTIONS_PAGE));
-  const name = () => connections.data()?.items.find(({ id }) => id === props.id)?.name ?? props.id;
-  return <>{connections.pending() && connections.data() === undefined ? '…' : name()}</>;
+const Value = (props: { value: JSX.Element; kind: 'removed' | 'added'; word: string }) => (
+  <span class="diff-value" data-kind={props.kind}>
+    <span class="visually-hidden">{props.word}: </span>
+    {props.value}
+  </span>
+);
+
+const MARKS = { changed: '•', removed: '−', added: '+' } as const;
+const SAID = { changed: '', removed: 'removed: ', added: 'added: ' } as const;
+
+function Sentence(props: { line: Line; alone: Alone; label: string }) {
+  const kind = () => props.alone ?? props.line.kind;
+  const texts = () => {
+    const both = props.line.texts;
+    return both && props.alone === 'removed' ? { before: both.after, after: '' } : both;
+  };
+  return (
+    <li data-kind={kind()}>
+      <span class="diff-mark" aria-hidden="true">
+        {MARKS[kind()]}
+      </span>
+      <div>
+        <span class="visually-hidden">{props.alone === undefined ? SAID[props.line.kind] : ''}</span>
+        <span class="diff-words">{props.line.text}</span>
+        <Show when={props.line.records}>
+          {(records) => (
+            <>
+              {' '}
+              <RecordNames kind={records().kind} ids={records().ids} />
+            </>
+          )}
+        </Show>
+        <Show when={texts()}>{(both) => <TextDiff before={both().before} after={both().after} label={props.label} />}</Show>
+      </div>
+    </li>
+  );
 }
 
-/** A time that is stored is read in the zone of the reader. */
-const shown = (name: string, value: unknown): unknown =>
-  name.endsWith('_at') && typeof value === 'string' ? exactTime(value) : value;
+function ConnectionName(props: { id: string | null }) {
+  const names = useNames('connection');
+  return <>{props.id === null ? 'none' : nameIn(names, props.id)}</>;
+}
 
-const isNothing = (value: unknown): boolean => value === null || value === undefined || value === '';
-const toText = (value: unknown): string =>
-  isNothing(value) ? '' : typeof value === 'string' ? value : (JSON.stringify(inOrder(value), null, 2) ?? '');
-const isLong = (value: unknown): boolean => toText(value).includes('\n') || toText(value).length > 80;
+const nameIn = (names: ReturnType<typeof useNames>, id: string): string => {
+  if (names.data() === undefined && names.problem() === undefined) return '…';
+  return names.data()?.items.find((record) => record.id === id)?.name ?? 'not in the working copy';
+};
 
-/** Members by their names: one that only stands elsewhere is no difference. */
-function inOrder(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(inOrder);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .toSorted(([a], [b]) => (a < b ? -1 : 1))
-      .map(([name, member]) => [name, inOrder(member)]),
-  );
+function RecordNames(props: { kind: RecordKind; ids: readonly string[] }) {
+  // The kind of a sentence never changes.
+  // oxlint-disable-next-line solid/reactivity
+  const names = useNames(props.kind);
+  const shown = () => props.ids.slice(0, MOST_NAMED).map((id) => nameIn(names, id));
+  const more = () => props.ids.length - shown().length;
+  return <span class="mono small">{`${shown().join(', ')}${more() > 0 ? ` and ${more()} more` : ''}`}</span>;
 }

@@ -6,7 +6,7 @@ const RETRY_MS = 3_000;
 const UNLOADED =
   'A part of this page could not be loaded. Check your connection, and reload the page in case Sluice was updated.';
 
-/** A component whose code is loaded when it is first drawn; until then nothing stands in its place. While it cannot be loaded, this is said and tried again. */
+/** A component whose code is loaded on first render; it renders nothing until then. A failed load is reported and retried. */
 export function lazyPart<P extends object>(load: () => Promise<Component<P>>): Component<P> {
   const [part, setPart] = createSignal<Component<P>>();
   let loading: Promise<void> | undefined;

@@ -3,13 +3,13 @@ import type { Query } from '#ui/src/kernel/data/query.ts';
 import { Failed } from '#ui/src/components/notice.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 
-/** What a query reads, below why it could not be read; a skeleton until it is there. */
+/** The data of a query with its error above; a skeleton until the data is loaded. */
 export function Loaded<T>(props: {
   of: Pick<Query<T>, 'data' | 'problem' | 'reload'>;
   label: string;
-  /** Of the skeleton. */
+  /** Rows of the skeleton. */
   rows: number;
-  /** Shown in its place when there is no such record, or no longer. */
+  /** Shown when the record does not exist, or no longer exists. */
   gone?: JSX.Element;
   children: (data: () => NonNullable<T>) => JSX.Element;
 }) {

@@ -4,13 +4,13 @@ import { DialogOf } from '#ui/src/components/dialog-of.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { Snippet } from './snippet.tsx';
 
-/** The secrets of something that was made just now, which cannot be read again. */
+/** The secrets of a record that was just created; they cannot be read again. */
 export function SecretOnce<T>(props: {
   of: T | undefined;
   title: string | ((of: NonNullable<T>) => string);
   secrets: (of: NonNullable<T>) => readonly { readonly label: string; readonly value: string }[];
   onClose: () => void;
-  /** Sluice needs it itself. */
+  /** Sluice stores the secret encrypted, since it needs the plain value. */
   encrypted?: boolean;
   children?: (of: NonNullable<T>) => JSX.Element;
 }) {

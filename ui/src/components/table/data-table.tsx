@@ -18,49 +18,49 @@ export interface Column<T> {
   readonly id: string;
   readonly head: string;
   readonly cell?: (row: T) => JSX.Element;
-  /** Instead of `cell`: what is shown and sorted by. */
+  /** Instead of `cell`: the displayed text, also the sort value. */
   readonly text?: (row: T) => string;
-  /** Instead of `cell`: a number at the right, written by `as` and sorted by. */
+  /** Instead of `cell`: a right-aligned number, formatted by `as`, also the sort value. */
   readonly num?: (row: T) => number;
   readonly as?: (value: number) => string;
-  /** Instead of `cell`: a time, shown as how long ago and sorted by; `Never` without one. */
+  /** Instead of `cell`: a relative time, also the sort value; null shows `Never`. */
   readonly time?: (row: T) => string | null;
-  /** What a `cell` is sorted by; absent: it is not. */
+  /** Sort value of a `cell`; absent: not sortable. */
   readonly sort?: (row: T) => SortValue;
-  /** A CSS width; without one the rest is shared. */
+  /** A CSS width; columns without one share the rest. */
   readonly width?: string;
   readonly align?: 'end';
-  /** Left out below a width of the page: on a phone, on a tablet too, or wherever not everything has room. */
+  /** Hidden below a page width: on a phone, also on a tablet, or wherever not all columns fit. */
   readonly narrow?: Narrow;
 }
 
 interface DataTableProps<T> {
   label: string;
-  /** The list that is shown. */
+  /** The query of the list. */
   list?: Query<{ readonly items: readonly T[] }>;
-  /** Or a long one that is loaded piece by piece. */
+  /** Or a list that is loaded page by page. */
   pages?: Pages<T>;
-  /** Or rows that were made of an answer: undefined while the first one is awaited. */
+  /** Or computed rows: undefined until the first answer. */
   rows?: readonly T[] | undefined;
-  /** The query that they come from. When it fails, this is said above them or in their place, with the way to try again. */
+  /** The query behind `rows`. If it fails, the error and a retry button are shown above the rows or instead of them. */
   query?: Pick<Query<unknown>, 'problem' | 'reload' | 'stale'>;
   columns: readonly Column<T>[];
   key: (row: T) => string;
-  /** Where a row leads: its first cell becomes the link. */
+  /** Address of a row: its first cell becomes the link. */
   href?: (row: T) => string;
   onOpen?: (row: T) => void;
-  /** Given with `onSort`: somebody else sorts. */
+  /** Given with `onSort`: the caller sorts. */
   sort?: Sort | undefined;
   onSort?: (sort: Sort | undefined) => void;
   selection?: Selection;
-  /** What can be done with the chosen rows. */
+  /** Actions on the selected rows. */
   bulk?: (ids: readonly string[], clear: () => void) => JSX.Element;
   actions?: (row: T) => JSX.Element;
-  /** Words for a row that stands out, such as one that is switched off. */
+  /** Rows in a muted style, such as disabled ones. */
   muted?: (row: T) => boolean;
   current?: (row: T) => boolean;
   empty: JSX.Element;
-  /** Height of the inner scroller when the rows are many. */
+  /** Height of the scroller when there are many rows. */
   height?: string;
 }
 
@@ -78,7 +78,7 @@ const drawn = <T,>({ cell, text, num, as = String, time }: Column<T>, row: T): J
 const VIRTUAL_FROM = 50;
 const ROW_PX = 44;
 
-/** Rows of one kind. Keyboard: ↑ ↓ Home End move, Enter opens, Space chooses. */
+/** A table. Keyboard: ↑ ↓ Home End move, Enter opens, Space selects. */
 export function DataTable<T>(props: DataTableProps<T>) {
   const { router } = useKernel();
   let table: HTMLDivElement | undefined;
@@ -99,9 +99,9 @@ export function DataTable<T>(props: DataTableProps<T>) {
   });
   const virtual = () => rows().length > VIRTUAL_FROM;
   const sight = createRowWindow({ count: () => rows().length, row_px: ROW_PX, around: 12, rows });
-  /** The place of the first row that is drawn. */
+  /** Index of the first rendered row. */
   const first = () => (virtual() ? (sight.indices()[0] ?? 0) : 0);
-  // By the rows themselves: one that only moves keeps its element, with the focus in it.
+  // Keyed by row object: a row that only moves keeps its element and the focus in it.
   const shown = createMemo(() => (virtual() ? rows().slice(first(), first() + sight.indices().length) : rows()));
   const focus = createRowFocus({ rows, key: (row) => props.key(row), scroller: sight.scroller });
   const columns = () => props.columns.length + (props.selection ? 1 : 0) + (props.actions ? 1 : 0);
@@ -138,7 +138,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
     focus.setActive(index);
     if (virtual()) sight.reveal(index);
     requestAnimationFrame(() => {
-      // While the row that had the focus left the page, the table was shorter for a moment, and scrolled back.
+      // While the focused row was unmounted, the table was shorter for a moment and scrolled back.
       if (virtual()) sight.reveal(index);
       sight.scroller()?.querySelector<HTMLElement>(`tr[data-row="${index}"]`)?.focus();
     });
@@ -182,7 +182,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
           <div
             ref={sight.ref}
             class="table-scroll"
-            // A plain table is scrolled by the keyboard as a whole.
+            // A table without row navigation is scrolled by the keyboard as a whole.
             tabindex={reachable() ? undefined : 0}
             role={reachable() ? undefined : 'group'}
             aria-label={reachable() ? undefined : props.label}
@@ -298,7 +298,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
   );
 }
 
-/** What opens a row that has no address, for keyboards and screen readers. */
+/** A button that opens a row without an address, for keyboards and screen readers. */
 function Opener(props: { opens: (() => void) | undefined; children: JSX.Element }) {
   return (
     <Show when={props.opens} fallback={props.children}>

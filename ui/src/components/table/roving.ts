@@ -3,10 +3,10 @@ import { createEffect } from 'solid-js';
 const STEP: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1, Home: -Infinity, End: Infinity };
 
 /**
- * A long list of buttons that is one stop of the Tab key: arrows, Home and End move between them.
- * @param selector what matches each button.
- * @param shown what the list is drawn from: one that is gone gives its place to the current or the first.
- * @returns attributes of the element around the list.
+ * A long list of buttons with one tab stop: arrows, Home and End move between them.
+ * @param selector matches each button.
+ * @param shown the data of the list. If the tab stop is removed, the current or first button becomes the tab stop.
+ * @returns attributes of the list element.
  */
 export function createRoving(selector: string, shown: () => unknown) {
   let list: HTMLElement | undefined;

@@ -8,10 +8,10 @@ interface RowFocusOptions<T> {
 
 const PARTS = 'a, button, input, [tabindex]';
 
-/** The row that the keyboard reaches, and the focus when newer rows take the place of the one that has it. */
+/** The row with the tab stop; keeps the focus on its row when newer rows are inserted above. */
 export function createRowFocus<T>({ rows, key, scroller }: RowFocusOptions<T>) {
   const [active, setActive] = createSignal(0);
-  /** `part`: which link or button of the row; -1 is the row itself. */
+  /** `part`: index of the focused link or button in the row; -1 is the row. */
   let focused: { readonly key: string; readonly index: number; readonly part: number } | undefined;
   let is_here = false;
   const find = (index: number, part: number): HTMLElement | null | undefined => {
@@ -19,7 +19,7 @@ export function createRowFocus<T>({ rows, key, scroller }: RowFocusOptions<T>) {
     const inner = part < 0 ? undefined : row?.querySelectorAll<HTMLElement>(PARTS)[part];
     return inner ?? (row?.hasAttribute('tabindex') ? row : row?.querySelector<HTMLElement>('a, button'));
   };
-  // Before the page is drawn: what is removed with the focus in it no longer has it afterwards.
+  // Before rendering: afterwards a removed row no longer has the focus.
   createComputed(on(rows, () => (is_here = scroller()?.contains(document.activeElement) === true)));
   createEffect(
     on(rows, (now, before) => {
@@ -43,7 +43,7 @@ export function createRowFocus<T>({ rows, key, scroller }: RowFocusOptions<T>) {
   return {
     active,
     setActive,
-    /** The focus came into a row. */
+    /** The focus entered a row. */
     note(event: FocusEvent & { readonly currentTarget: HTMLElement }, index: number, row: T) {
       const parts = [...event.currentTarget.querySelectorAll(PARTS)];
       focused = { key: key(row), index, part: parts.findIndex((part) => part === event.target) };

@@ -2,18 +2,18 @@ import { type Accessor, batch, createEffect, createMemo, createSignal, onCleanup
 
 interface RowWindowOptions {
   readonly count: Accessor<number>;
-  /** The height of every row, where the style of its scroller names none in `--row-px`. */
+  /** Height of every row, unless the style of the scroller sets `--row-px`. */
   readonly row_px: number;
-  /** Rows kept ready above and below what is in sight. */
+  /** Rows rendered above and below the visible ones. */
   readonly around: number;
-  /** Given where a row takes long to draw: when most of those in sight are new, the ones around them follow in a task of their own. */
+  /** For rows that are slow to render: if most visible rows are new, the rows around them are rendered in a separate task. */
   readonly rows?: Accessor<readonly unknown[]>;
 }
 
-/** New rows that are drawn together with those around them. */
+/** With more new visible rows than this, the rows around them are rendered later. */
 const AT_ONCE = 8;
 
-/** The rows of a long list that are in sight: all rows have one height, only these are in the page. */
+/** Virtual scrolling: all rows have the same height, and only the visible ones are rendered. */
 export function createRowWindow(options: RowWindowOptions) {
   const { count, around } = options;
   const [scroller, setScroller] = createSignal<HTMLElement>();
@@ -45,10 +45,10 @@ export function createRowWindow(options: RowWindowOptions) {
     const from = first();
     return Array.from({ length: Math.max(0, last() - from) }, (_, index) => from + index);
   });
-  /** A head that stays while the rows scroll covers as much of them. */
+  /** A sticky header covers this height. */
   const headHeight = () => scroller()?.querySelector('thead')?.offsetHeight ?? 0;
   const read = () => {
-    // All are read before anything is drawn: the browser would lay out the rows in between.
+    // All measurements come before any rendering, which avoids a forced layout in between.
     const { scrollTop = 0, clientHeight = 0, scrollLeft = 0, clientWidth = 0 } = scroller() ?? {};
     batch(() => {
       setTop(scrollTop);
@@ -72,8 +72,8 @@ export function createRowWindow(options: RowWindowOptions) {
     });
   });
   return {
-    /** The `ref` of the element that scrolls. */
-    // Its size is known once it is in the page.
+    /** The `ref` of the scrolling element. */
+    // The element has no size before it is mounted.
     ref: (element: HTMLElement) => onMount(() => setScroller(element)),
     scroller,
     height,
@@ -92,7 +92,7 @@ export function createRowWindow(options: RowWindowOptions) {
       else if (end > element.scrollTop + element.clientHeight) element.scrollTop = end - element.clientHeight;
       read();
     },
-    /** The same for what lies between two places of a row. */
+    /** Scrolls sideways as little as needed to show a range within a row. */
     revealAcross(start: number, end: number) {
       const element = scroller();
       if (element === undefined) return;
@@ -103,7 +103,7 @@ export function createRowWindow(options: RowWindowOptions) {
   };
 }
 
-/** Stands in a table for the rows that are not in sight. */
+/** Fills the height of the rows that are not rendered. */
 export function SpacerRow(props: { height: number; columns: number }) {
   return (
     <Show when={props.height > 0}>

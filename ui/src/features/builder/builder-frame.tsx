@@ -1,58 +1,46 @@
-import { createEffect, createSignal, type JSX, on, onCleanup, onMount, Show } from 'solid-js';
+import { createEffect, createSignal, type JSX, on, onCleanup, onMount, Show, untrack } from 'solid-js';
 import { Fixed } from '#ui/src/components/form/fixed.tsx';
 import { Button } from '#ui/src/components/button.tsx';
-import { Fault } from '#ui/src/components/notice.tsx';
+import { Fault, Notice } from '#ui/src/components/notice.tsx';
 import { Tabs } from '#ui/src/components/tabs.tsx';
 import { withMod } from '#ui/src/kernel/keys.ts';
 import { useCommands, useKernel } from '#ui/src/kernel/kernel.ts';
-import type { Problem } from '#ui/src/kernel/problem.ts';
+import { ROLE_CHOICES } from '#core/contract/identity/roles.ts';
+import { useAskAdministrator } from '#ui/src/fields/administered.ts';
+import type { DefinitionDraft } from './definition-draft.ts';
+import { LintOf, ModelView, ScriptView, TestList } from './lazy-views.tsx';
+import { wayOut } from './way-out.tsx';
 import './builder.css';
 
-export const SIDES = ['preview', 'plan', 'model', 'script', 'tests'] as const;
-export type Side = (typeof SIDES)[number];
-
-interface Saved {
-  readonly problem: () => Problem | undefined;
-  readonly busy: () => boolean;
-  readonly dirty: () => boolean;
-  readonly submit: (event?: Event) => Promise<boolean>;
-  readonly reset: () => void;
-}
-
-interface BuilderFrameProps {
-  form: Saved;
-  /** A new record can be saved as it is. */
-  fresh: boolean;
-  save: string;
-  side: Side;
-  onSide: (side: Side) => void;
+/** The form at the left and what it does at the right, or below on a small screen. Ctrl S saves, Ctrl Enter runs. */
+export function BuilderFrame(props: {
+  draft: DefinitionDraft;
   preview: () => JSX.Element;
   /** Absent: it has no statement. */
-  plan?: (() => JSX.Element) | undefined;
-  model: () => JSX.Element;
-  script: () => JSX.Element;
-  /** Absent while it is not stored. */
-  tests?: (() => JSX.Element) | undefined;
-  /** What lint found in the stored record, for those who cannot change it. Absent while it is not stored. */
-  findings?: (() => JSX.Element) | undefined;
-  onRun: () => void;
-  /** Raised when somebody wants to see what it does: below the form of a small screen it is out of sight. */
-  reveal: number;
+  schema?: () => JSX.Element;
+  plan?: () => JSX.Element;
   children: JSX.Element;
-}
-
-/** What is written at the left, what it does at the right; on a small screen one below the other. Ctrl S saves, Ctrl Enter runs. */
-export function BuilderFrame(props: BuilderFrameProps) {
+}) {
   const { session } = useKernel();
-  /** Tools, resources and prompts are written by the same roles. */
+  // Each page has one draft.
+  // oxlint-disable-next-line solid/reactivity
+  const { draft } = props;
+  const { form, kind, stored } = draft;
+  const is_new = untrack(stored) === undefined;
+  const save_label = `${is_new ? 'Create' : 'Save'} ${kind}`;
+  /** Tools, resources and prompts are edited by the same roles. */
   const fixed = () => !session.may('tools.update');
+  const ask = useAskAdministrator(fixed);
+  const tests = () => (
+    <Show when={stored()}>{(record) => <TestList owner={{ kind, id: record().id }} owner_name={record().name} />}</Show>
+  );
   const [element, setElement] = createSignal<HTMLFormElement>();
   const [checks, setChecks] = createSignal<'findings' | 'tests'>('findings');
   const save = () => element()?.requestSubmit();
   let aside: HTMLElement | undefined;
   createEffect(
     on(
-      () => props.reveal,
+      draft.reveal,
       () => {
         if (aside !== undefined && aside.getBoundingClientRect().top > window.innerHeight * 0.75)
           aside.scrollIntoView({ block: 'start' });
@@ -66,7 +54,7 @@ export function BuilderFrame(props: BuilderFrameProps) {
     // They are meant for the dialog above.
     if (document.querySelector('.overlay-place') !== null) return;
     if (event.key.toLowerCase() === 's' && !event.shiftKey && !event.altKey) save();
-    else if (event.key === 'Enter') props.onRun();
+    else if (event.key === 'Enter') draft.run();
     else return;
     event.preventDefault();
   };
@@ -74,35 +62,35 @@ export function BuilderFrame(props: BuilderFrameProps) {
     window.addEventListener('keydown', press);
     onCleanup(() => window.removeEventListener('keydown', press));
   });
-  // What the page can do does not change while it is there.
-  // oxlint-disable-next-line solid/reactivity
-  const title = props.save;
   useCommands([
-    { id: 'builder:save', title, group: 'This page', keywords: 'ctrl s', needs: 'tools.update', run: save },
+    { id: 'builder:save', title: save_label, group: 'This page', keywords: 'ctrl s', needs: 'tools.update', run: save },
     {
       id: 'builder:run',
       title: 'Run the preview',
       group: 'This page',
       keywords: 'ctrl enter',
       needs: 'preview.execute',
-      run: () => props.onRun(),
+      run: () => draft.run(),
     },
   ]);
 
   return (
     <div class="page-columns builder" data-fixed={fixed() ? 'true' : undefined}>
-      <form ref={setElement} class="stack" novalidate onSubmit={(event) => void props.form.submit(event)}>
+      <form ref={setElement} class="stack" novalidate onSubmit={(event) => void form.submit(event)}>
+        <Show when={fixed()}>
+          <Notice>{`You can view this ${kind} but not change it. Changing it requires the role ${ROLE_CHOICES.editor.label}. ${ask()}`}</Notice>
+        </Show>
         <Fixed when={fixed()}>{props.children}</Fixed>
         <Show when={!fixed()}>
-          <div class="builder-foot">
-            <Fault text={props.form.problem()?.detail} />
+          <div class="sticky-foot builder-foot">
+            <Fault text={form.problem()?.detail} action={wayOut(draft, form.problem())} />
             <div class="row">
-              <Button type="submit" kind="primary" busy={props.form.busy()} blocked={!props.fresh && !props.form.dirty()}>
-                {props.save}
+              <Button type="submit" kind="primary" busy={form.busy()} blocked={!is_new && !form.dirty()}>
+                {save_label}
                 <kbd>{withMod('S')}</kbd>
               </Button>
-              <Show when={props.form.dirty() && !props.form.busy()}>
-                <Button onPress={() => props.form.reset()}>Discard</Button>
+              <Show when={form.dirty() && !form.busy()}>
+                <Button onPress={() => form.reset()}>Discard</Button>
                 <span class="small faint">Not saved yet</span>
               </Show>
             </div>
@@ -119,27 +107,30 @@ export function BuilderFrame(props: BuilderFrameProps) {
         >
           <Tabs
             label="What it does"
-            value={props.side}
-            onChange={(side) => props.onSide(side)}
+            value={draft.side()}
+            onChange={(side) => draft.setSide(side)}
             tabs={[
               { value: 'preview', label: 'Preview', panel: () => props.preview() },
+              ...(props.schema === undefined
+                ? []
+                : [{ value: 'schema' as const, label: 'Schema', panel: () => props.schema?.() }]),
               ...(props.plan === undefined ? [] : [{ value: 'plan' as const, label: 'Plan', panel: () => props.plan?.() }]),
-              { value: 'model', label: 'What the model sees', panel: () => props.model() },
-              { value: 'script', label: 'From a script', panel: () => props.script() },
-              ...(props.tests === undefined ? [] : [{ value: 'tests' as const, label: 'Tests', panel: () => props.tests?.() }]),
+              { value: 'model', label: 'What the model sees', panel: () => <ModelView draft={draft} /> },
+              { value: 'script', label: 'From a script', panel: () => <ScriptView draft={draft} /> },
+              ...(is_new ? [] : [{ value: 'tests' as const, label: 'Tests', panel: tests }]),
             ]}
           />
         </aside>
       </Show>
-      <Show when={fixed() && props.tests !== undefined}>
+      <Show when={fixed() && stored()}>
         <aside class="builder-side panel" aria-label="Checks">
           <Tabs
             label="Checks"
             value={checks()}
             onChange={setChecks}
             tabs={[
-              { value: 'findings', label: 'Findings', panel: () => props.findings?.() },
-              { value: 'tests', label: 'Tests', panel: () => props.tests?.() },
+              { value: 'findings', label: 'Findings', panel: () => <LintOf owner={`${kind}:${stored()?.id}`} /> },
+              { value: 'tests', label: 'Tests', panel: tests },
             ]}
           />
         </aside>

@@ -50,7 +50,7 @@ export function toolOfResource({
   return { ...blankTool(connection_id), name, title, description, sql_query, parameters, tags, transform_template, masks };
 }
 
-/** The fields that differ from what was read: only they are sent, so that what somebody else changed stays. */
+/** The fields that differ from the stored record: only they are sent, so that changes by other people stay. */
 export const changedFields = <T extends Record<string, unknown>>(values: T, names: readonly (keyof T & string)[]): Partial<T> =>
   Object.fromEntries(names.map((name) => [name, values[name]])) as Partial<T>;
 

@@ -2,8 +2,9 @@ import { type Mask, MASK_CHOICES, type MaskKind } from '#core/contract/definitio
 import { TagsField } from '#ui/src/components/form/tags-field.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { Fixed } from '#ui/src/components/form/fixed.tsx';
-import { ADMINISTERED } from '#ui/src/fields/administered.ts';
+import { ADMINISTERED, useAdministered, useAskAdministrator } from '#ui/src/fields/administered.ts';
 import { ColumnsPanel } from './columns-panel.tsx';
+import type { StatementDraft } from './statement-draft.ts';
 
 const KINDS = Object.entries(MASK_CHOICES).map(([value, { label, help }]) => ({
   value: value as MaskKind,
@@ -12,23 +13,22 @@ const KINDS = Object.entries(MASK_CHOICES).map(([value, { label, help }]) => ({
 }));
 
 /** Columns of the result that callers see only in part. */
-export function MasksPanel(props: {
-  value: readonly Mask[];
-  onChange: (masks: Mask[]) => void;
-  /** The columns of the newest result. */
-  columns: readonly string[];
-  error: (path: string) => string | undefined;
-  /** Whether only administrators can change them. */
-  fixed: boolean;
-}) {
+export function MasksPanel(props: { draft: StatementDraft }) {
+  // The schema of a draft does not change.
+  // oxlint-disable-next-line solid/reactivity
+  const administered = useAdministered(props.draft.form.schema, 'masks');
+  const ask = useAskAdministrator(administered);
+  const why = () => (administered() ? `${ADMINISTERED} ${ask()}` : '');
   return (
-    <Fixed when={props.fixed}>
+    <Fixed when={administered()}>
       <ColumnsPanel<Mask>
-        {...props}
+        draft={props.draft}
+        field="masks"
         title="Masks"
+        value={props.draft.form.values.masks}
         fresh={(column) => ({ column, mask: 'text', unless_groups: [] })}
-        empty={`Callers see every column as it is. A mask hides a column, or part of its values.${props.fixed ? ` ${ADMINISTERED}` : ''}`}
-        {...(props.fixed ? { note: ADMINISTERED } : {})}
+        empty={`Callers see every column unmasked. A mask hides a column or part of its values. ${why()}`}
+        note={why()}
         add="Add mask"
         remove={(column) => `Remove the mask of ${column}`}
       >
@@ -41,7 +41,7 @@ export function MasksPanel(props: {
               placeholder="support"
               value={mask().unless_groups}
               onChange={(unless_groups) => set({ unless_groups })}
-              error={props.error(`${index}.unless_groups`)}
+              error={props.draft.error(`masks.${index}.unless_groups`)}
             />
           </>
         )}

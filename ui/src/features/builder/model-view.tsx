@@ -5,32 +5,27 @@ import { CodeBlock } from '#ui/src/components/show/code-block.tsx';
 import { JsonView } from '#ui/src/components/show/json-view.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { estimateTokens } from '#core/lib/tokens.ts';
-import type { Problem } from '#ui/src/kernel/problem.ts';
 import { plural } from '#ui/src/kernel/words.ts';
 import { snippetsOf } from './snippets.ts';
-import type { BuilderRequest } from './use-builder.ts';
-
-interface CheckedDraft {
-  readonly listing?: Readonly<Record<string, unknown>> | undefined;
-  readonly findings: readonly GuardFinding[];
-  readonly warnings?: readonly string[] | undefined;
-}
+import { wayOut } from './way-out.tsx';
+import type { DefinitionDraft } from './definition-draft.ts';
 
 /** The entry of the list that every conversation begins with, as a model reads it. */
-export function ModelView(props: { checked: CheckedDraft | undefined; problem: Problem | undefined; pending: boolean }) {
-  const listing = () => props.checked?.listing ?? {};
+export function ModelView(props: { draft: DefinitionDraft }) {
+  const check = () => props.draft.check;
+  const listing = () => check().data()?.listing ?? {};
   const text = (name: string) => (typeof listing()[name] === 'string' ? String(listing()[name]) : '');
   return (
-    <div class="stack model-view" data-gap="3" aria-busy={props.pending}>
+    <div class="stack model-view" data-gap="3" aria-busy={check().pending()}>
       <Switch fallback={<p class="soft small">Choose a connection and write SQL to see what the model sees.</p>}>
-        <Match when={props.problem}>
+        <Match when={check().problem()}>
           {(problem) => (
-            <Notice tone="bad">
+            <Notice tone="bad" action={wayOut(props.draft, problem())}>
               <p>{problem().detail}</p>
             </Notice>
           )}
         </Match>
-        <Match when={props.checked}>
+        <Match when={check().data()}>
           {(checked) => (
             <>
               <div class="model-head">
@@ -86,7 +81,7 @@ export function ModelView(props: { checked: CheckedDraft | undefined; problem: P
   );
 }
 
-/** What stands against saving, and what is only worth a look. */
+/** Findings that block saving, and those to review. */
 function Findings(props: { findings: readonly GuardFinding[] }) {
   return (
     <Show when={props.findings.length > 0}>
@@ -144,9 +139,12 @@ function Annotations(props: { value: unknown }) {
   );
 }
 
-/** How the same is saved from a script. */
-export function ScriptView(props: BuilderRequest) {
-  const snippets = createMemo(() => snippetsOf(props.name, window.location.origin, props.body));
+/** The same change as a script. */
+export function ScriptView(props: { draft: DefinitionDraft }) {
+  const snippets = createMemo(() => {
+    const { name, body } = props.draft.request();
+    return snippetsOf(name, window.location.origin, body);
+  });
   return (
     <div class="stack" data-gap="2">
       <p class="soft small">The same change over REST. Set SLUICE_TOKEN to an agent token with the write scope.</p>

@@ -1,6 +1,5 @@
 import { Show } from 'solid-js';
 import { lazyPart } from '#ui/src/components/show/lazy-part.tsx';
-import type { View } from '#core/contract/definitions/view.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { CodeBlock } from '#ui/src/components/show/code-block.tsx';
@@ -10,26 +9,26 @@ import { duration, plural } from '#ui/src/kernel/words.ts';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { ArgumentForm } from '#ui/src/features/run/argument-form.tsx';
 import { ofPreview } from '#ui/src/features/run/result.ts';
-import type { Subject } from '#ui/src/features/run/show-as.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
-import { KeepTest } from '#ui/src/features/tests/keep-test.tsx';
-import { expectOf, nameFor } from '#ui/src/features/tests/kept.ts';
-import type { Ran, Statement } from './use-statement.ts';
+import { KeepTest } from './lazy-views.tsx';
+import { expectOf, nameFor, wholeOf } from '#ui/src/features/tests/expectation.ts';
+import type { StatementDraft } from './statement-draft.ts';
+import type { Ran } from './use-statement.ts';
+import { wayOut } from './way-out.tsx';
 
 const ResultView = lazyPart(async () => (await import('#ui/src/features/run/result-view.tsx')).ResultView);
 const ShowAs = lazyPart(async () => (await import('#ui/src/features/run/show-as.tsx')).ShowAs);
 const JsonView = lazyPart(async () => (await import('#ui/src/components/show/json-view.tsx')).JsonView);
 const LIMITS = ['10', '100', '1000'].map((value) => ({ value, label: `${num(Number(value))} rows` }));
 
-/** Values, a button, and what came of it. */
-export function PreviewPane(props: {
-  statement: Statement;
-  ready: boolean;
-  /** How clients draw the result; absent: they do not. */
-  view?: View | null | undefined;
-  stored?: (Subject & { readonly name?: string }) | undefined;
-}) {
+/** The arguments of a run, and its result. */
+export function PreviewPane(props: { draft: StatementDraft }) {
   const toolsets = useQuery((read) => read('toolsets.list', { limit: 1 }));
+  const statement = () => props.draft.statement;
+  const stored = () => {
+    const record = props.draft.stored();
+    return record && { kind: props.draft.kind, id: record.id, name: record.name };
+  };
 
   return (
     <div class="stack">
@@ -38,32 +37,32 @@ export function PreviewPane(props: {
         data-gap="3"
         onSubmit={(event) => {
           event.preventDefault();
-          void props.statement.run();
+          void statement().run();
         }}
       >
-        <Show when={props.statement.tried().length > 0} fallback={<p class="soft small">This statement has no parameters.</p>}>
+        <Show when={statement().tried().length > 0} fallback={<p class="soft small">This statement has no parameters.</p>}>
           <ArgumentForm
-            parameters={props.statement.tried()}
-            entered={props.statement.values()}
-            onInput={(name, value) => props.statement.setEntered(name, value)}
-            error={(name) => props.statement.argumentError(name)}
+            parameters={statement().tried()}
+            entered={statement().values()}
+            onInput={(name, value) => statement().setEntered(name, value)}
+            error={(name) => statement().argumentError(name)}
           />
         </Show>
-        <Show when={props.statement.called() || (toolsets.data()?.total ?? 0) > 0}>
+        <Show when={statement().called() || (toolsets.data()?.total ?? 0) > 0}>
           <ShowAs
             label="Run as"
-            nobody="Nobody"
-            subject={props.stored}
-            choice={props.statement.choice()}
-            onChange={(choice) => props.statement.setChoice(choice)}
+            nobody="No caller"
+            subject={stored()}
+            choice={statement().choice()}
+            onChange={(choice) => statement().setChoice(choice)}
           />
         </Show>
         <div class="row">
-          <Button type="submit" icon="play" kind="primary" size="small" busy={props.statement.busy()} blocked={!props.ready}>
-            {props.statement.busy() ? 'Running' : props.statement.writes() ? 'Run and roll back' : 'Run'}
+          <Button type="submit" icon="play" kind="primary" size="small" busy={statement().busy()} blocked={!statement().ready()}>
+            {statement().busy() ? 'Running' : statement().writes() ? 'Run and roll back' : 'Run'}
           </Button>
-          <Show when={props.statement.busy()}>
-            <Button size="small" onPress={() => props.statement.cancel()}>
+          <Show when={statement().busy()}>
+            <Button size="small" onPress={() => statement().cancel()}>
               Cancel
             </Button>
           </Show>
@@ -73,22 +72,26 @@ export function PreviewPane(props: {
               hide_label
               size="small"
               options={LIMITS}
-              value={String(props.statement.limit())}
-              onChange={(value: string) => props.statement.setLimit(Number(value))}
+              value={String(statement().limit())}
+              onChange={(value: string) => statement().setLimit(Number(value))}
             />
           </div>
         </div>
       </form>
-      <Show when={props.statement.writes()}>
+      <Show when={statement().writes()}>
         <p class="small soft">This statement changes data. Sluice rolls it back.</p>
       </Show>
-      <Fault title="The statement failed" text={props.statement.problem()?.detail} />
+      <Fault
+        title="The statement failed"
+        text={statement().problem()?.detail}
+        action={wayOut(props.draft, statement().problem(), () => void statement().run(true))}
+      />
       <Show
-        when={props.statement.result()}
+        when={statement().result()}
         fallback={
-          <Show when={props.statement.problem() === undefined && !props.statement.busy()}>
+          <Show when={statement().problem() === undefined && !statement().busy()}>
             <EmptyState icon="play" title="Nothing has run yet">
-              {`Run the statement to see ${props.statement.writes() ? 'how many rows it would change' : 'its rows'} and what a model would receive. It runs for up to 10 seconds.`}
+              {`Run the statement to see ${statement().writes() ? 'how many rows it would change' : 'its rows'} and what a model would receive. It runs for up to 10 seconds.`}
             </EmptyState>
           </Show>
         }
@@ -102,9 +105,9 @@ export function PreviewPane(props: {
             <ResultView
               label="Rows"
               result={ofPreview(result())}
-              view={props.view}
+              view={props.draft.form.values.view}
               summary={`${rowsInWords(result())} · ${duration(result().execution_time)}`}
-              stale={props.statement.stale()}
+              stale={statement().stale()}
             />
             <Show when={result().transformed_result !== undefined}>
               <section class="stack" data-gap="2">
@@ -112,16 +115,17 @@ export function PreviewPane(props: {
                 <Transformed value={result().transformed_result} />
               </section>
             </Show>
-            <Show when={props.stored}>
-              {(stored) => (
+            <Show when={stored()}>
+              {(record) => (
                 <div class="row">
                   <KeepTest
                     about={() => ({
-                      owner: { kind: stored().kind, id: stored().id },
-                      name: nameFor(stored().name ?? stored().kind, props.statement.sent()),
-                      arguments: props.statement.sent(),
-                      caller: props.statement.caller() ?? null,
+                      owner: { kind: record().kind, id: record().id },
+                      name: nameFor(record().name, statement().sent()),
+                      arguments: statement().sent(),
+                      caller: statement().caller() ?? null,
                       expect: expectOf(result()),
+                      ...wholeOf(result()),
                     })}
                   />
                 </div>

@@ -3,7 +3,7 @@ import { fullPath } from '#core/contract/paths.ts';
 import { routes } from '#core/contract/routes.ts';
 import { shellQuote } from '#core/lib/text/command-text.ts';
 
-/** How the same change is made from a script: a curl line and TypeScript, with a token in the environment. */
+/** The same change as a script: curl and TypeScript, with the token in the environment. */
 interface CallSnippets {
   readonly curl: string;
   readonly typescript: string;
@@ -12,8 +12,8 @@ interface CallSnippets {
 export function snippetsOf(name: OperationName, origin: string, body: Readonly<Record<string, unknown>>): CallSnippets {
   const { method, path } = routes[name];
   const { id, ...rest } = body;
-  const place = typeof id === 'string' ? id : '{id}';
-  const url = `${origin}${fullPath(path).replace('{id}', place)}`;
+  const id_text = typeof id === 'string' ? id : '{id}';
+  const url = `${origin}${fullPath(path).replace('{id}', id_text)}`;
   const json = JSON.stringify(rest, null, 2);
   const has_body = method === 'POST' || method === 'PATCH';
   const curl = [

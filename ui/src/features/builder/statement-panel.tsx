@@ -1,60 +1,52 @@
-import { withMod } from '#ui/src/kernel/keys.ts';
 import { type JSX, Show } from 'solid-js';
-import type { Connection } from '#core/contract/definitions/connections.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { CodeEditor } from '#ui/src/components/editor/code-editor.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
-import type { Statement } from './use-statement.ts';
+import { LintNotes } from '#ui/src/features/checks/lint-notes.tsx';
+import { withMod } from '#ui/src/kernel/keys.ts';
+import type { StatementDraft } from './statement-draft.ts';
+import { wayOut } from './way-out.tsx';
 
-interface StatementPanelProps {
-  statement: Statement;
-  connections: readonly Connection[];
-  connection_id: string;
-  onConnection: (id: string) => void;
-  connection_error: string | undefined;
-  sql: string;
-  onSql: (sql: string) => void;
-  sql_error: string | undefined;
-  onRun: () => void;
-  onSave: () => void;
-  /** Below the editor: what is found in the statement. */
-  notes?: JSX.Element;
-  /** Above the editor: where the statement can come from. */
-  before?: JSX.Element;
-}
-
-/** The database and the SQL. */
-export function StatementPanel(props: StatementPanelProps) {
-  const faults = () => props.statement.faults();
-  /** A refusal that is already shown at its place is not shown twice. */
-  const error = () => (faults().some(({ message }) => message === props.sql_error) ? undefined : props.sql_error);
+/** The connection and the SQL. @param before controls above the editor, such as a source for the statement. */
+export function StatementPanel(props: { draft: StatementDraft; before?: JSX.Element }) {
+  const statement = () => props.draft.statement;
+  const form = () => props.draft.form;
+  /** An error that is already marked in the statement is not shown twice. */
+  const error = () => {
+    const found = props.draft.error('sql_query');
+    return statement()
+      .faults()
+      .some(({ message }) => message === found)
+      ? undefined
+      : found;
+  };
   return (
     <Panel
       title="Statement"
       actions={
         <div class="row">
-          <Button size="small" onPress={() => props.statement.format()}>
+          <Button size="small" onPress={() => statement().format()}>
             Format
           </Button>
           <Show
-            when={props.statement.busy()}
+            when={statement().busy()}
             fallback={
               <Button
                 size="small"
                 kind="primary"
                 icon="play"
-                blocked={props.connection_id === '' || props.sql.trim() === ''}
+                blocked={!statement().ready()}
                 title={withMod('Enter')}
-                onPress={() => props.onRun()}
+                onPress={() => props.draft.run()}
               >
                 Run
               </Button>
             }
           >
-            <Button size="small" icon="stop" onPress={() => props.statement.cancel()}>
+            <Button size="small" icon="stop" onPress={() => statement().cancel()}>
               Cancel
             </Button>
           </Show>
@@ -62,7 +54,7 @@ export function StatementPanel(props: StatementPanelProps) {
       }
     >
       <Show
-        when={props.connections.length > 0}
+        when={props.draft.connections().length > 0}
         fallback={
           <Notice
             tone="warning"
@@ -75,28 +67,36 @@ export function StatementPanel(props: StatementPanelProps) {
       >
         <Select
           label="Connection"
-          options={props.connections.map(({ id, name, db_type }) => ({ value: id, label: name, hint: db_type }))}
-          value={props.connection_id}
-          onChange={(id: string) => props.onConnection(id)}
-          error={props.connection_error}
+          options={props.draft.connections().map(({ id, name, db_type }) => ({ value: id, label: name, hint: db_type }))}
+          value={form().values.connection_id}
+          onChange={(id: string) => form().set('connection_id', id)}
+          error={props.draft.error('connection_id')}
         />
       </Show>
       {props.before}
       <CodeEditor
         label="SQL"
-        value={props.sql}
-        onInput={(sql) => props.onSql(sql)}
-        language={props.statement.language()}
-        faults={faults()}
+        value={form().values.sql_query}
+        onInput={(sql) => form().set('sql_query', sql)}
+        onReady={(editor) => statement().attach(editor)}
+        language={statement().language()}
+        faults={statement().faults()}
         error={error()}
         hint={`Write parameters as :name. Sluice leaves out [[ and … :name ]] when the parameter has no value. ${withMod('Enter')} runs the statement.`}
         placeholder="select …"
         lines={8}
-        onRun={() => props.onRun()}
-        onSave={() => props.onSave()}
-        onFormat={() => void props.statement.format()}
+        onRun={() => props.draft.run()}
+        onSave={() => void form().submit()}
+        onFormat={() => void statement().format()}
       />
-      {props.notes}
+      <Show when={props.draft.check.error('read_only')}>
+        {(sentence) => (
+          <Notice tone="warning" action={wayOut(props.draft, props.draft.check.problem())}>
+            {sentence()}
+          </Notice>
+        )}
+      </Show>
+      <LintNotes findings={props.draft.check.lint('sql_query')} onFix={(changes) => props.draft.change(changes)} />
     </Panel>
   );
 }

@@ -1,44 +1,43 @@
-import { createSignal, type JSX, Show } from 'solid-js';
-import { CodeEditor, type Fault } from '#ui/src/components/editor/code-editor.tsx';
+import { createMemo, createSignal, type JSX, Show } from 'solid-js';
+import { CodeEditor } from '#ui/src/components/editor/code-editor.tsx';
 import { Switch } from '#ui/src/components/form/choice.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
-import type { Statement } from './use-statement.ts';
+import type { StatementDraft } from './statement-draft.ts';
 
-/** What the rows become. */
-export function TemplatePanel(props: {
-  /** The label of the switch that opens the template. */
-  switch: string;
-  value: string | null;
-  onChange: (template: string | null) => void;
-  statement: Statement;
-  error: string | undefined;
-  faults: readonly Fault[];
-  onRun: () => void;
-  onSave: () => void;
-  children?: JSX.Element;
-}) {
+/** How the rows are converted. */
+export function TemplatePanel(props: { draft: StatementDraft; children?: JSX.Element }) {
   const [opened, setOpened] = createSignal(false);
-  const shown = () => opened() || (props.value ?? '') !== '';
+  const template = () => props.draft.form.values.transform_template ?? '';
+  const set = (text: string) => props.draft.form.set('transform_template', text === '' ? null : text);
+  const shown = () => opened() || template() !== '';
   const toggle = (on: boolean) => {
     setOpened(on);
-    if (!on) props.onChange(null);
+    if (!on) set('');
   };
+  const error = () => props.draft.error('transform_template');
+  const faults = createMemo(() =>
+    props.draft.check.faultsOf('transform_template', template(), props.draft.statement.result()?.transform_error),
+  );
   return (
     <Panel title="Result">
       {props.children}
-      <Switch label={props.switch} checked={shown()} onChange={toggle} />
+      <Switch
+        label={props.draft.kind === 'tool' ? 'Transform the result with a template' : 'Write the body with a template'}
+        checked={shown()}
+        onChange={toggle}
+      />
       <Show when={shown()}>
         <CodeEditor
           label="Transform"
-          value={props.value ?? ''}
-          onInput={(text) => props.onChange(text === '' ? null : text)}
-          language={props.statement.template_language()}
-          faults={props.faults}
-          error={props.faults.some(({ message }) => message === props.error) ? undefined : props.error}
+          value={template()}
+          onInput={set}
+          language={props.draft.statement.template_language()}
+          faults={faults()}
+          error={faults().some(({ message }) => message === error()) ? undefined : error()}
           hint="The template can use rows, params, vars and caller. JSON output becomes structured content, any other output text."
           placeholder={'{% for row in rows %}\n- {{ row.name }}\n{% endfor %}'}
-          onRun={() => props.onRun()}
-          onSave={() => props.onSave()}
+          onRun={() => props.draft.run()}
+          onSave={() => void props.draft.form.submit()}
         />
       </Show>
     </Panel>

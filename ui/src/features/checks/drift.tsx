@@ -24,7 +24,7 @@ export function DriftBadge(props: { drift: Drifted | undefined }) {
   );
 }
 
-/** Stands on the page of a definition until it is deployed again. */
+/** Shown on the page of a definition until it is deployed again. */
 export function DriftNotice(props: { drift: Drifted | undefined }) {
   return (
     <Show when={props.drift}>

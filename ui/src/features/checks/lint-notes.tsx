@@ -1,29 +1,45 @@
 import { For, Show } from 'solid-js';
 import type { LintFinding } from '#core/contract/lint.ts';
-import { LINT_RULES } from '#core/contract/settings/lint-rules.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import './checks.css';
 
-/** What lint finds in one field, beside it, with its fix where the rule knows one. */
+/** A fix that this page knows, such as one with values from the data. */
+export interface LintOffer {
+  readonly label: string;
+  readonly run: () => unknown;
+}
+
+/** Lint findings, each with its fix where there is one. */
 export function LintNotes(props: {
   findings: readonly LintFinding[];
-  /** Absent: read-only. */
-  onFix?: ((changes: Readonly<Record<string, unknown>>) => void) | undefined;
+  /** Absent: read-only. May return a promise, until which the button is busy. */
+  onFix?: ((changes: Readonly<Record<string, unknown>>) => unknown) | undefined;
+  /** Another fix of a finding. */
+  offer?: (finding: LintFinding) => LintOffer | undefined;
 }) {
+  const fixesOf = (finding: LintFinding): readonly LintOffer[] => {
+    const { fix } = finding;
+    const apply = props.onFix;
+    const other = props.offer?.(finding);
+    return [
+      ...(fix === undefined || apply === undefined ? [] : [{ label: fix.label, run: () => apply(fix.changes) }]),
+      ...(other === undefined ? [] : [other]),
+    ];
+  };
   return (
     <Show when={props.findings.length > 0}>
       <ul class="lint-notes" aria-label="Lint findings">
         <For each={props.findings}>
-          {({ rule, severity, message, fix }) => (
-            <li data-severity={severity} title={`${LINT_RULES[rule].label} (${rule})`}>
-              <span>{message}</span>
-              <Show when={props.onFix === undefined ? undefined : fix}>
-                {(known) => (
-                  <Button size="small" kind="quiet" onPress={() => props.onFix?.(known().changes)}>
-                    {known().label}
+          {(finding) => (
+            <li data-severity={finding.severity} title={finding.rule}>
+              <span>{finding.message}</span>
+              <For each={fixesOf(finding)}>
+                {({ label, run }) => (
+                  <Button size="small" kind="quiet" onPress={run}>
+                    {label}
                   </Button>
                 )}
-              </Show>
+              </For>
             </li>
           )}
         </For>

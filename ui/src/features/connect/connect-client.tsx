@@ -1,25 +1,18 @@
-import { createSignal, Show } from 'solid-js';
 import type { ServerConfig } from '#core/contract/settings/config.ts';
-import { clientTexts } from '#core/client/client-texts.ts';
 import type { Output } from '#core/contract/index.ts';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { uriVariables } from '#ui/src/features/builder/drafts.ts';
-import { Select } from '#ui/src/components/form/select.tsx';
 import { Loaded } from '#ui/src/components/show/loaded.tsx';
 import { TokenCost } from './token-cost.tsx';
-import { ClientTexts } from './client-texts.tsx';
+import { ConnectTexts } from './connect-texts.tsx';
 
 const MOST_RESOURCES = 500;
 const MOST_OFFERED = 3;
 const MOST_TOOLSETS = 200;
-const EVERYTHING = '';
-
-/** Where a host serves one toolset. */
-export const toolsetUrl = (mcp_url: string, name: string): string => `${mcp_url.replace(/\/$/, '')}/${name}`;
 
 /** Where the token in the texts comes from. */
 const TOKEN_WORDS: Readonly<Record<Exclude<ServerConfig['auth_type'], 'none'>, string>> = {
-  bearer: 'Replace YOUR_TOKEN with an access token. A new one, created under MCP access, is filled in for you.',
+  bearer: 'Replace YOUR_TOKEN with an access token. A new one, created under Connect, is filled in for you.',
   oauth_credentials:
     'Replace YOUR_TOKEN with a token from the token endpoint. It is short-lived: a client that can get tokens itself needs the client ID and secret instead.',
   oauth_introspection:
@@ -36,21 +29,14 @@ export function ConnectClient(props: {
   token?: string | undefined;
 }) {
   const toolsets = useQuery(async (read) => (await read('toolsets.list', { enabled: true, limit: MOST_TOOLSETS })).items);
-  const [wanted, setWanted] = createSignal(EVERYTHING);
-  /** One that is gone meanwhile is no choice any more. */
-  const toolset = () => toolsets.data()?.find(({ name }) => name === wanted())?.name;
-  const offers_toolsets = () => (toolsets.data() ?? []).length > 0;
   const stdio = useQuery((read) => read('server.stdio', {}));
   const templates = useQuery(async (read) => {
     const { items } = await read('resources.list', { enabled: true, limit: MOST_RESOURCES });
     return items.filter(({ uri_template }) => uriVariables(uri_template).length > 0).slice(0, MOST_OFFERED);
   });
-  const texts = () => {
+  const target = () => {
     const [server, command] = [props.server, stdio.data()];
-    if (server === undefined || command === undefined) return undefined;
-    const name = toolset();
-    const url = name === undefined ? server.mcp_url : toolsetUrl(server.mcp_url, name);
-    return clientTexts({ ...server, url, token: props.token, stdio: command, toolset: name });
+    return server && command && { server, command };
   };
   const advice = () => {
     const auth_type = props.server?.auth_type ?? 'none';
@@ -58,33 +44,24 @@ export function ConnectClient(props: {
     return props.token === undefined ? TOKEN_WORDS[auth_type] : 'The token that you just created is filled in.';
   };
   return (
-    <Loaded of={{ ...stdio, data: texts }} rows={2} label="Loading the address">
+    <Loaded of={{ ...stdio, data: target }} rows={2} label="Loading the address">
       {(shown) => (
-        <>
-          <Show when={offers_toolsets()}>
-            <Select
-              label="Toolset"
-              options={[
-                { value: EVERYTHING, label: 'Everything the caller may see' },
-                ...(toolsets.data() ?? []).map(({ name, title }) => ({
-                  value: name,
-                  label: `Toolset ${name}`,
-                  hint: title ?? undefined,
-                })),
-              ]}
-              value={toolset() ?? EVERYTHING}
-              onChange={setWanted}
-              hint={
-                <>
-                  <TokenCost toolset={toolset()} />
-                  {toolset() === undefined ? '' : ' Its address answers once the toolset is deployed.'}
-                </>
-              }
-            />
-          </Show>
-          <Show when={advice()}>{(text) => <p class="small soft">{text()}</p>}</Show>
-          <ClientTexts texts={shown()} label={props.label} templates={templates.data()} />
-        </>
+        <ConnectTexts
+          server={shown().server}
+          label={props.label}
+          toolsets={toolsets.data() ?? []}
+          everything="Everything the caller can see"
+          hint={(toolset) => (
+            <>
+              <TokenCost toolset={toolset} />
+              {toolset === undefined ? '' : ' The address works once the toolset is deployed.'}
+            </>
+          )}
+          advice={advice()}
+          token={props.token}
+          stdio={shown().command}
+          templates={templates.data()}
+        />
       )}
     </Loaded>
   );

@@ -19,7 +19,7 @@ export function ToolsetsField(props: {
   return (
     <>
       <SegmentedControl
-        label="Sees"
+        label="Access"
         options={[
           { value: 'all', label: 'Everything' },
           { value: 'some', label: 'Some toolsets' },
@@ -33,8 +33,8 @@ export function ToolsetsField(props: {
             label="Toolsets"
             hint={
               list.data()?.total === 0
-                ? 'There is no toolset yet. Create one under Toolsets.'
-                : 'Names of toolsets. Without one the token sees nothing.'
+                ? 'There are no toolsets yet. Create one under Toolsets.'
+                : 'Names of toolsets. Leave empty for no access.'
             }
             value={chosen()}
             onChange={(value) => props.onChange(value)}
@@ -55,7 +55,7 @@ export function ClaimsField(props: { value: Claims; onChange: (value: Claims) =>
     <TypedField
       label="Claims"
       hint={
-        'JSON that statements and templates read as caller.claims.…, such as {"region": "north"}. sub, name, email and groups fill caller.…'
+        'A JSON object that statements and templates read as caller.claims, such as {"region": "north"}. The claims sub, name, email and groups also fill caller.sub, caller.name and so on.'
       }
       optional
       rows={3}

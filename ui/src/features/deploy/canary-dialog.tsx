@@ -55,8 +55,8 @@ function CanaryFields(props: Starts) {
     submit({ note, ...plan }) {
       setTried(true);
       const { candidate } = props;
-      const wanted = { canary: v.parse(CanaryPlan, plan), note: note ?? '', ...(candidate === undefined ? {} : { candidate }) };
-      return props.deployment.startCanary(wanted);
+      const start = { canary: v.parse(CanaryPlan, plan), note: note ?? '', ...(candidate === undefined ? {} : { candidate }) };
+      return props.deployment.startCanary(start);
     },
     onDone: (started) => started && props.onStarted(),
   });

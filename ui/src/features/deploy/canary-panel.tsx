@@ -1,5 +1,5 @@
 import { For, Show } from 'solid-js';
-import type { CanarySide, CanaryState } from '#core/contract/deploy/canary-state.ts';
+import { CANARY_CHOICES, type CanarySide, type CanaryState } from '#core/contract/deploy/canary-state.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { passesFocus } from '#ui/src/components/form/passes-focus.ts';
@@ -7,7 +7,6 @@ import { Notice } from '#ui/src/components/notice.tsx';
 import { Link } from '#ui/src/components/link.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
-import { usePoll } from '#ui/src/components/use-query.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { exactTime } from '#ui/src/kernel/dates.ts';
 import { callsHref } from '#ui/src/kernel/metrics.ts';
@@ -16,13 +15,7 @@ import { duration } from '#ui/src/kernel/words.ts';
 import type { Deployment } from './deployment.ts';
 import './canary.css';
 
-const LIVE_MS = 2_000;
-
-const STATUS = {
-  running: { label: 'Running', tone: 'warning' },
-  promoted: { label: 'Promoted', tone: 'good' },
-  aborted: { label: 'Aborted', tone: 'bad' },
-} as const;
+const TONES = { running: 'warning', promoted: 'good', aborted: 'bad' } as const;
 
 /**
  * The canary that runs with both sides, or how the last one ended.
@@ -30,8 +23,8 @@ const STATUS = {
  */
 export function CanaryPanel(props: { deployment: Deployment; canary: CanaryState; onRefused: () => void }) {
   const { dialogs, toasts } = useKernel();
-  const act = async (work: Promise<boolean>, said: string) => {
-    if (await work) toasts.show(said);
+  const act = async (work: Promise<boolean>, text: string) => {
+    if (await work) toasts.show(text);
     else props.onRefused();
   };
   const running = () => props.canary.status === 'running';
@@ -80,8 +73,8 @@ export function CanaryPanel(props: { deployment: Deployment; canary: CanaryState
       }
     >
       <p class="row">
-        <Badge tone={STATUS[props.canary.status].tone} dot pulse={running()}>
-          {STATUS[props.canary.status].label}
+        <Badge tone={TONES[props.canary.status]} dot pulse={running()}>
+          {CANARY_CHOICES[props.canary.status].label}
         </Badge>
         <Show
           when={running()}
@@ -91,7 +84,7 @@ export function CanaryPanel(props: { deployment: Deployment; canary: CanaryState
             </span>
           }
         >
-          <Live deployment={props.deployment} canary={props.canary} other={other()} />
+          <Live canary={props.canary} other={other()} />
         </Show>
       </p>
       <Show when={props.canary.reason}>
@@ -99,19 +92,16 @@ export function CanaryPanel(props: { deployment: Deployment; canary: CanaryState
       </Show>
       <Sides canary={props.canary} other={other()} />
       <p class="small">
-        <Link href={callsHref({ range: 'all', canary: props.canary.id })}>Calls that it answered</Link>
+        <Link href={callsHref({ range: 'all', canary: props.canary.id })}>Calls of the canary</Link>
       </p>
     </Panel>
   );
 }
 
-/** For as long as it runs, it is read again and again. */
-function Live(props: { deployment: Deployment; canary: CanaryState; other: number | undefined }) {
-  // Its end is another state: the changes are read again then.
-  usePoll(() => props.deployment.refresh(), LIVE_MS);
+function Live(props: { canary: CanaryState; other: number | undefined }) {
   return (
     <span class="small soft">
-      {`Serves ${percent(props.canary.percent / 100)} of callers. ${props.other === undefined ? 'Promotes' : 'Aborts'} itself at `}
+      {`Serves ${percent(props.canary.percent / 100)} of callers. ${props.other === undefined ? 'Promotes' : 'Aborts'} automatically at `}
       <time datetime={props.canary.ends_at}>{exactTime(props.canary.ends_at)}</time>
       {props.other === undefined ? '.' : `, since version ${props.other} was deployed while it ran.`}
     </span>
@@ -138,7 +128,9 @@ function Sides(props: { canary: CanaryState; other: number | undefined }) {
     const errors = max_error_rate === null ? [] : [`more than ${percent(max_error_rate)} of its calls fail`];
     const slow = max_p95_ratio === null ? [] : [`its p95 is more than ${max_p95_ratio} times that of the live version`];
     const all = [...errors, ...slow];
-    return all.length === 0 ? 'No limits are set.' : `Aborts itself when ${all.join(' or ')}, after ${count(min_calls)} calls.`;
+    return all.length === 0
+      ? 'No limits are set.'
+      : `Aborts automatically when ${all.join(' or ')}, after ${count(min_calls)} calls.`;
   };
   const share = (of: (side: CanarySide) => number, side: CanarySide) => {
     const most = Math.max(of(props.canary.live), of(props.canary.canary));

@@ -1,6 +1,6 @@
 import { createMemo, createSignal, For, Show } from 'solid-js';
 import type { SnapshotChange } from '#core/contract/deploy/deploy.ts';
-import { isFound } from '#core/lib/text/search.ts';
+import { compileSearch } from '#core/lib/text/search.ts';
 import { Breakable } from '#ui/src/components/show/breakable.tsx';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
@@ -12,37 +12,40 @@ import { useQuery } from '#ui/src/components/use-query.ts';
 import { allOf } from '#ui/src/kernel/data/all-of.ts';
 import { num } from '#ui/src/kernel/numbers.ts';
 import { plural } from '#ui/src/kernel/words.ts';
-import { type ChangeGroup, foldedFields, groupChanges, labelsOf } from './changes.ts';
+import { type ChangeGroup, groupChanges } from './changes.ts';
 import { ChangeRisks } from './change-risks.tsx';
 import './change-list.css';
 
 const TONE = { added: 'good', changed: 'info', removed: 'bad' } as const;
-/** So few begin open. */
+/** Up to this many groups start expanded. */
 const OPEN_UP_TO = 3;
-/** More are found by their name. */
+/** From this many changes on, a filter is shown. */
 const FILTER_FROM = 12;
-/** Of each group before more is asked for, and how many more then. */
+/** Changes shown per group at first, and added by each "Show more". */
 const FIRST_SHOWN = 20;
 const MORE_SHOWN = 50;
 const CONNECTIONS_PAGE = 500;
 
-/** What differs between two configurations: by kind and connection, entity by entity, field by field. */
+/** The differences between two configurations, by kind and connection, entity and field. */
 export function ChangeList(props: { changes: readonly SnapshotChange[]; label: string }) {
-  const [wanted, setWanted] = createSignal('');
+  const [search, setSearch] = createSignal('');
   const connections = useQuery((read) => allOf((skip, limit) => read('connections.list', { skip, limit }), CONNECTIONS_PAGE));
-  // The same names, read again, must not draw the groups anew: what was opened would close.
+  // Equal names must not redraw the groups, which would collapse them.
   const names = createMemo(() => new Map(connections.data()?.items.map(({ id, name }) => [id, name])), undefined, {
     equals: (before, now) => JSON.stringify([...before]) === JSON.stringify([...now]),
   });
   const known = () => connections.data() !== undefined || connections.problem() !== undefined;
-  const found = createMemo(() => props.changes.filter(({ name }) => isFound(wanted(), name)));
+  const found = createMemo(() => {
+    const matches = compileSearch(search());
+    return props.changes.filter(({ name }) => matches(name));
+  });
   const groups = createMemo(() => groupChanges(found(), (id) => names().get(id)));
   const roving = createRoving('summary.change-head, .change-all button', groups);
   return (
     <div class="change-groups">
       <Show when={props.changes.length >= FILTER_FROM}>
         <div class="change-filter">
-          <SearchInput label="Filter changes by name" value={wanted()} onInput={setWanted} />
+          <SearchInput label="Filter changes by name" value={search()} onInput={setSearch} />
         </div>
       </Show>
       <Show when={known() && groups().length > 0} fallback={<p class="panel-body soft">{known() ? 'No results' : 'Loading…'}</p>}>
@@ -63,7 +66,7 @@ function Group(props: { group: ChangeGroup; titled: boolean; open: boolean }) {
   const shown = () => props.group.changes.slice(0, limit());
   const more = () => Math.min(MORE_SHOWN, props.group.changes.length - limit());
   let list: HTMLUListElement | undefined;
-  /** The button may be gone then: whoever pressed it goes on at the first that it showed. */
+  /** The button may be gone then, so the focus moves to the first added change. */
   const showMore = () => {
     const first = limit();
     setLimit(first + MORE_SHOWN);
@@ -91,7 +94,7 @@ function Group(props: { group: ChangeGroup; titled: boolean; open: boolean }) {
 }
 
 function Row(props: { change: SnapshotChange; open: boolean }) {
-  // How it begins; then it belongs to the person.
+  // Initial state only; the person toggles it afterwards.
   // oxlint-disable-next-line solid/reactivity
   const [open, setOpen] = createSignal(props.open);
   return (
@@ -112,9 +115,8 @@ function Row(props: { change: SnapshotChange; open: boolean }) {
           <Show when={open()}>
             <FieldDiff
               changes={props.change.values}
-              labels={labelsOf(props.change.entity_type)}
+              entity_type={props.change.entity_type}
               alone={props.change.change === 'changed' ? undefined : props.change.change}
-              folded={foldedFields(props.change)}
             />
           </Show>
         </details>

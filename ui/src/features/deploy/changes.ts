@@ -1,7 +1,5 @@
-import { ServerConfigPatch } from '#core/contract/settings/config.ts';
 import type { SnapshotChange, Risk } from '#core/contract/deploy/deploy.ts';
-import { ENTITIES, ENTITY_KINDS, FROZEN_KINDS } from '#core/contract/entities.ts';
-import { labelsIn } from '#core/contract/marks.ts';
+import { ENTITIES, FROZEN_KINDS } from '#core/contract/entities.ts';
 import { num } from '#ui/src/kernel/numbers.ts';
 import { capital } from '#ui/src/kernel/words.ts';
 
@@ -62,57 +60,3 @@ export function groupChanges(
   }
   return [...groups].map(([title, members]) => ({ title, changes: members }));
 }
-
-/** What a person reads first of a definition; limits and defaults follow on request. */
-const FIRST = new Set([
-  'sql_query',
-  'description',
-  'title',
-  'parameters',
-  'arguments',
-  'messages',
-  'uri_template',
-  'transform_template',
-  'read_only',
-  'db_type',
-  'host',
-  'database',
-  'username',
-]);
-
-/** What to fold of a change: all but the essential of what is added, and what only follows from the statement. */
-export const foldedFields = ({ change, values }: SnapshotChange): { names: string[]; title: string } =>
-  change === 'added'
-    ? { names: Object.keys(values).filter((name) => !FIRST.has(name)), title: 'Other fields' }
-    : {
-        names: 'sql_query' in values ? Object.keys(values).filter((name) => name === 'output_schema') : [],
-        title: 'Follows from the SQL',
-      };
-
-/** What no form has: made by the product, or part of a token. */
-const OTHER_LABELS = {
-  output_schema: 'Output schema',
-  timeout_ms: 'Timeout',
-  max_bytes: 'Size limit',
-  token_prefix: 'Token',
-  idle_timeout_minutes: 'Idle timeout (min)',
-  scopes: 'Scopes',
-  revoked: 'Revoked',
-  checksum: 'Checksum',
-  note: 'Note',
-  max_error_rate: 'Error rate limit',
-  max_p95_ratio: 'p95 ratio limit',
-  percent: 'Share of callers (%)',
-  invite_expires_at: 'Invitation expires at',
-  totp_enabled: 'Second factor',
-};
-
-const OF_DEFINITIONS = Object.fromEntries(ENTITY_KINDS.flatMap((kind) => Object.entries(labelsIn(ENTITIES[kind].draft.entries))));
-const OF_SETTINGS = labelsIn(ServerConfigPatch.entries);
-
-/** Every name; where two nouns have a field of one name, that of definitions. */
-const FIELD_LABELS: Readonly<Record<string, string>> = { ...OTHER_LABELS, ...OF_SETTINGS, ...OF_DEFINITIONS };
-
-/** What the fields of a definition or of the settings are called. */
-export const labelsOf = (entity_type: string): Readonly<Record<string, string>> =>
-  entity_type === 'server_config' ? { ...FIELD_LABELS, ...OF_SETTINGS } : FIELD_LABELS;

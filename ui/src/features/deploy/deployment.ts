@@ -12,22 +12,22 @@ export type DeployReceipt = Output<'deploy.run'>;
 export type Diff = Output<'deploy.diff'>;
 
 /** A canary to start. */
-export interface CanaryWanted {
+export interface CanaryStart {
   readonly canary: CanaryPlan;
   readonly note: string;
-  /** What it serves; absent: the working copy. */
+  /** The candidate to serve; absent: the working copy. */
   readonly candidate?: string;
 }
 
 type Work = 'deploying' | 'stopping' | 'rehearsing';
 
-/** What is added to a request that gates blocked. */
+/** Fields added to a request that gates blocked. */
 interface Passing {
   readonly allow?: GateName[];
   readonly note?: string;
 }
 
-/** What is said of a request: when it failed, and on the button that repeats it. */
+/** Texts of a request: the error title, and the label of the button that repeats it. */
 interface AttemptWords {
   readonly failed?: string;
   readonly anyway: string;
@@ -35,9 +35,9 @@ interface AttemptWords {
 
 /** A request that gates may block, as it can be repeated. */
 interface Attempt {
-  /** What the button that repeats it says. */
+  /** Label of the button that repeats it. */
   readonly anyway: string;
-  /** It changes nothing. */
+  /** A dry run. */
   readonly dry: boolean;
   readonly repeat: (passing: Passing) => Promise<boolean>;
 }
@@ -47,27 +47,27 @@ export interface Deployment {
   readonly diff: Query<Diff>;
   readonly phase: () => 'idle' | Work;
   readonly receipt: () => DeployReceipt | undefined;
-  /** Whether the receipt is of a dry run: nothing was deployed then. */
+  /** Whether the receipt is of a dry run, which deployed nothing. */
   readonly rehearsed: () => boolean;
-  /** Why the last deploy or stop did not happen. */
+  /** Why the last deploy or stop failed. */
   readonly problem: () => Problem | undefined;
-  /** What did not happen, where it was no deploy. */
+  /** Title of the error, if the action was no deploy. */
   readonly failed: () => string | undefined;
   readonly show: () => Promise<void>;
-  /** Asks for the state again, and for the changes when it is another or they could not be read. */
-  readonly refresh: () => Promise<void>;
-  /** Of the next deploy, as it is typed. */
+  /** Reloads the changes if the status differs from the one before. */
+  readonly compare: () => void;
+  /** The note of the next deploy, as typed. */
   readonly note: () => string;
   readonly setNote: (note: string) => void;
   readonly run: () => Promise<boolean>;
-  /** Serves something to a share of the callers. */
-  readonly startCanary: (wanted: CanaryWanted) => Promise<boolean>;
-  /** What was tried last; it can be repeated past the findings of gates. */
+  /** Starts a canary for a share of the callers. */
+  readonly startCanary: (start: CanaryStart) => Promise<boolean>;
+  /** The last attempt; it can be repeated in spite of gate findings. */
   readonly attempt: () => Attempt | undefined;
-  /** Serves the canary that a person has read to everybody. */
+  /** Promotes the canary that the person has reviewed. */
   readonly promote: (canary: string) => Promise<boolean>;
   readonly abort: (canary: string) => Promise<boolean>;
-  /** Everything that a deploy checks, without the deploy. */
+  /** Runs all checks of a deploy without deploying. */
   readonly rehearse: () => Promise<boolean>;
   /** Serves an earlier version again. */
   readonly activate: (version: number) => Promise<boolean>;
@@ -76,7 +76,7 @@ export interface Deployment {
   readonly close: () => void;
 }
 
-/** Deploying, what runs now and what waits. */
+/** Deploys, with the served version and the pending changes. */
 export function createDeployment(call: Call, cache: Cache): Deployment {
   const status = cache.query((read) => read('deploy.status', {}));
   const diff = cache.query((read) => read('deploy.diff', {}));
@@ -88,18 +88,16 @@ export function createDeployment(call: Call, cache: Cache): Deployment {
   const [attempt, setAttempt] = createSignal<Attempt>();
   const [failed, setFailed] = createSignal<string>();
 
-  /** The state that everything here follows from: others may have read a newer one. */
+  /** The last known state, to detect changes by other people. */
   let known: string | undefined;
-  const refresh = async () => {
+  const compare = () => {
     const before = known;
-    await status.reload();
     known = mark(status.data());
-    if (before !== undefined && known !== before) {
-      cache.invalidate(['deploy', 'history', 'snapshots']);
-      // What was asked for has happened, or it is another state by now.
-      const lost = problem();
-      if (lost !== undefined && isPassing(lost)) setProblem(undefined);
-    } else if (status.problem() === undefined && diff.problem() !== undefined) await diff.reload();
+    if (before === undefined || known === before) return;
+    void diff.reload();
+    // The action has completed, or the state has moved on.
+    const lost = problem();
+    if (lost !== undefined && isPassing(lost)) setProblem(undefined);
   };
 
   const act = async (name: Work, words: string | undefined, action: () => Promise<void>): Promise<boolean> => {
@@ -115,20 +113,19 @@ export function createDeployment(call: Call, cache: Cache): Deployment {
     } catch (fault) {
       const found = toProblem(fault);
       setProblem(found);
-      // Somebody else changed the definitions since the changes were read.
-      if (found.code === 'conflict') cache.invalidate(['deploy']);
+      // Another person changed the definitions since the changes were read.
+      if (found.code === 'conflict') cache.invalidate('deploy');
       return false;
     } finally {
-      // A deploy that was refused is a state of its own.
-      if (problem() === undefined) {
-        await status.reload();
-        known = mark(status.data());
-      } else await refresh();
+      // A refused deploy can change the state too.
+      await status.reload();
+      if (problem() === undefined) known = mark(status.data());
+      else compare();
       setPhase('idle');
     }
   };
 
-  /** What a person has read: nothing else goes live. */
+  /** The changes that the person has reviewed: only these go live. */
   const shown = () => {
     const checksum = diff.data()?.checksum;
     return checksum === undefined ? {} : { checksum };
@@ -161,7 +158,7 @@ export function createDeployment(call: Call, cache: Cache): Deployment {
       await Promise.all([status.show(), diff.show()]);
       known ??= mark(status.data());
     },
-    refresh,
+    compare,
     attempt,
     note,
     setNote,
@@ -169,13 +166,13 @@ export function createDeployment(call: Call, cache: Cache): Deployment {
       const sent: { readonly note?: string } = { ...shown(), ...noted(note()) };
       return send('deploying', { anyway: 'Deploy anyway' }, async (passing) => {
         const answer = await call('deploy.run', { ...sent, ...passing });
-        // Not one that was typed meanwhile.
+        // A note that was typed during the request stays.
         setNote((now) => (now.trim() === (sent.note ?? '') ? '' : now));
         return answer;
       });
     },
-    startCanary({ note, ...wanted }) {
-      const sent = { ...(wanted.candidate === undefined && shown()), ...wanted, ...noted(note) };
+    startCanary({ note, ...start }) {
+      const sent = { ...(start.candidate === undefined && shown()), ...start, ...noted(note) };
       const words = { failed: 'Canary not started', anyway: 'Start anyway' };
       return send('deploying', words, (passing) => call('deploy.run', { ...sent, ...passing }));
     },

@@ -6,6 +6,7 @@ import { KeyValue } from '#ui/src/components/show/key-value.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { countsInWords, duration, plural } from '#ui/src/kernel/words.ts';
+import { Findings } from './findings.tsx';
 import { OFFERED } from './totals.tsx';
 import type { DeployReceipt } from './deployment.ts';
 import { passesFocus } from '#ui/src/components/form/passes-focus.ts';
@@ -21,6 +22,8 @@ const swapped = (ms: number, load_ms: number | null): string =>
 
 /** What a deploy did, or a dry run found. */
 export function Receipt(props: { receipt: DeployReceipt; rehearsed: boolean; onDismiss: () => void }) {
+  const found = () => new Set(props.receipt.findings?.map(({ message }) => message));
+  const others = () => props.receipt.warnings.filter((warning) => !found().has(warning));
   return (
     <Panel
       title={props.rehearsed ? 'Dry run' : 'Deploy receipt'}
@@ -45,7 +48,8 @@ export function Receipt(props: { receipt: DeployReceipt; rehearsed: boolean; onD
       />
       <Show when={props.receipt.warnings.length > 0}>
         <Notice tone="warning" title={plural(props.receipt.warnings.length, 'warning')}>
-          <Bullets of={props.receipt.warnings} />
+          <Findings findings={props.receipt.findings ?? []} />
+          <Bullets of={others()} />
         </Notice>
       </Show>
       <Show when={props.receipt.hosts.length > 0 && props.receipt.canary === undefined}>

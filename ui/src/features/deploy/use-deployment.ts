@@ -1,15 +1,13 @@
 import { createEffect, createSignal, on, onCleanup, onMount } from 'solid-js';
-import { usePoll, useRetry } from '#ui/src/components/use-query.ts';
+import { useRetry } from '#ui/src/components/use-query.ts';
 import { useCommands, useKernel } from '#ui/src/kernel/kernel.ts';
 import { createDeployment } from './deployment.ts';
-
-const POLL_MS = 15_000;
 
 /** The deployment for as long as a page is there, with the commands that ask before they act. */
 export function useDeployment() {
   const { cache, call, dialogs, router, session, toasts } = useKernel();
-  const made = createDeployment(call, cache);
-  const deployment = { ...made, status: useRetry(made.status), diff: useRetry(made.diff) };
+  const created = createDeployment(call, cache);
+  const deployment = { ...created, status: useRetry(created.status), diff: useRetry(created.diff) };
   const [asking, setAsking] = createSignal(false);
   const status = () => deployment.status.data();
   const ask = () => {
@@ -22,7 +20,7 @@ export function useDeployment() {
     if (live === undefined || live.status === 'stopped') return;
     const agreed = await dialogs.confirm({
       title: 'Stop serving MCP clients?',
-      text: 'New requests are answered 503 at once and until the next deploy; running calls get ten seconds to finish. Hosts keep running and nothing is deleted.',
+      text: 'New requests get 503 until the next deploy. Running calls get ten seconds to finish. Hosts keep running, and nothing is deleted.',
       action: 'Stop serving',
       cancel: 'Cancel',
       danger: true,
@@ -31,8 +29,10 @@ export function useDeployment() {
   };
   onMount(() => void deployment.show());
   onCleanup(deployment.close);
-  // Hosts come and go by themselves.
-  usePoll(deployment.refresh, POLL_MS, ['deploy']);
+  const compareOnceIdle = () => {
+    if (deployment.phase() === 'idle') deployment.compare();
+  };
+  createEffect(on(deployment.status.data, compareOnceIdle, { defer: true }));
   useCommands([
     {
       id: 'deploy',
@@ -47,11 +47,11 @@ export function useDeployment() {
   ]);
   // From another page: `/deploy?ask=deploy`.
   createEffect(
-    on([() => router.query().get('ask'), () => status() === undefined], ([wanted, loading]) => {
-      if (loading || wanted === null) return;
+    on([() => router.query().get('ask'), () => status() === undefined], ([action, loading]) => {
+      if (loading || action === null) return;
       router.setQuery({ ask: '' });
-      if (wanted === 'deploy' && session.may('deploy.run')) ask();
-      if (wanted === 'stop' && session.may('deploy.stop')) void stop();
+      if (action === 'deploy' && session.may('deploy.run')) ask();
+      if (action === 'stop' && session.may('deploy.stop')) void stop();
     }),
   );
   return { deployment, asking, ask, close: () => setAsking(false), stop };

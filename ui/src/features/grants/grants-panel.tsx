@@ -1,81 +1,61 @@
 import { Show } from 'solid-js';
-import type { Grant } from '#core/contract/identity/oauth.ts';
-import { IconButton } from '#ui/src/components/button.tsx';
-import { EmptyState } from '#ui/src/components/empty-state.tsx';
-import { Panel } from '#ui/src/components/panel.tsx';
-import { DataTable } from '#ui/src/components/table/data-table.tsx';
-import { useCachedPages } from '#ui/src/components/use-pages.ts';
-import { useAct } from '#ui/src/components/use-act.ts';
-import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { KIND_WORDS } from './words.ts';
+import { CLIENT_CHOICES, type Grant } from '#core/contract/identity/oauth.ts';
+import type { RecordList } from '#ui/src/features/records/record-form.tsx';
+import { RecordListPanel } from '#ui/src/features/records/record-panel.tsx';
 
-/** Clients that people signed in with, or only one's own; and the end of each. */
+const grants = (mine: boolean): RecordList<Grant> => ({
+  type: 'grant',
+  noun: 'client',
+  nameOf: ({ client }) => client.name,
+  list: (read, skip, limit) => read('grants.list', { mine, skip, limit }),
+  remove: (call, { id }) => call('grants.delete', { id }),
+  removal: {
+    verb: 'Revoke',
+    text: ({ person }) =>
+      mine
+        ? 'Its tokens stop working within a second. You can sign in again.'
+        : `Its tokens for ${person.username} stop working within a second. The person can sign in again.`,
+  },
+});
+
+/** Clients that people signed in with, or only those of the signed-in person; each can be revoked. */
 export function GrantsPanel(props: { mine?: boolean }) {
-  const { call } = useKernel();
-  const { ask } = useAct();
-  const list = useCachedPages((read, skip, limit) => read('grants.list', { mine: props.mine === true, skip, limit }));
-
-  const revoke = async ({ id, client, person }: Grant) => {
-    await ask(
-      {
-        title: `Revoke ${client.name} for ${person.username}?`,
-        text: 'Its tokens stop working within a second. The person can sign in again.',
-        action: 'Revoke',
-      },
-      () => call('grants.delete', { id }),
-      `${client.name} was revoked`,
-    );
-  };
-  const title = () => (props.mine === true ? 'Your connected clients' : 'Connected clients');
-
   return (
-    <Panel
-      title={title()}
+    <RecordListPanel
+      of={grants(props.mine === true)}
+      title={props.mine ? 'Your connected clients' : 'Connected clients'}
       lead={
-        props.mine === true
+        props.mine
           ? 'MCP clients that you signed in with.'
           : 'MCP clients that people signed in with. Revoking one stops its tokens within a second.'
       }
-      flush
-    >
-      <DataTable
-        label={title()}
-        pages={list}
-        key={(row) => row.id}
-        columns={[
-          {
-            id: 'client',
-            head: 'Client',
-            cell: (row) => (
-              <div>
-                <div>{row.client.name}</div>
-                <div class="small soft">{row.client.host ?? KIND_WORDS[row.client.kind]}</div>
-              </div>
-            ),
-            sort: (row) => row.client.name,
-          },
-          ...(props.mine === true ? [] : [{ id: 'person', head: 'Person', text: (row: Grant) => row.person.username }]),
-          {
-            id: 'scopes',
-            head: 'Permissions',
-            narrow: 'hide' as const,
-            cell: (row: Grant) => (
-              <Show when={row.scopes.length > 0} fallback="Everything the person may use">
-                {row.scopes.join(', ')}
-              </Show>
-            ),
-          },
-          { id: 'used', head: 'Last used', time: (row) => row.last_used_at },
-        ]}
-        actions={(row) => (
-          <IconButton icon="trash" size="small" label={`Revoke ${row.client.name}`} onPress={() => revoke(row)} />
-        )}
-        empty={
-          <EmptyState icon="link" title="No clients yet">
-            <p>A client appears here once somebody signs in with it.</p>
-          </EmptyState>
-        }
-      />
-    </Panel>
+      icon="link"
+      empty={{ title: 'No clients yet', text: 'A client appears here when someone signs in with it.' }}
+      columns={[
+        {
+          id: 'client',
+          head: 'Client',
+          cell: (row) => (
+            <div>
+              <div>{row.client.name}</div>
+              <div class="small soft">{row.client.host ?? CLIENT_CHOICES[row.client.kind].label}</div>
+            </div>
+          ),
+          sort: ({ client }) => client.name,
+        },
+        ...(props.mine ? [] : [{ id: 'person', head: 'Person', text: ({ person }: Grant) => person.username }]),
+        {
+          id: 'scopes',
+          head: 'Permissions',
+          narrow: 'hide' as const,
+          cell: (row: Grant) => (
+            <Show when={row.scopes.length > 0} fallback="Everything the person can use">
+              {row.scopes.join(', ')}
+            </Show>
+          ),
+        },
+        { id: 'used', head: 'Last used', time: ({ last_used_at }) => last_used_at },
+      ]}
+    />
   );
 }

@@ -8,14 +8,9 @@ import { plural } from '#ui/src/kernel/words.ts';
 
 export type Insight = Output<'insights.list'>['items'][number];
 
-export const SEVERITY_WORDS = { error: 'Act now', warning: 'Improve', info: 'Good to know' } as const;
 export const SEVERITY_TONES = { error: 'bad', warning: 'warning', info: 'info' } as const satisfies Record<
   Insight['severity'],
   Tone
->;
-export const PERIOD_LABELS = { '24h': '24 hours', '7d': '7 days', '30d': '30 days' } as const satisfies Record<
-  InsightPeriod,
-  string
 >;
 export const ruleLabel = ({ rule }: Pick<Insight, 'rule'>): string => INSIGHT_RULES[rule].label;
 
@@ -23,13 +18,13 @@ export const ruleLabel = ({ rule }: Pick<Insight, 'rule'>): string => INSIGHT_RU
 export const evidenceOf = ({ evidence: { count, of } }: Insight): string =>
   count === of ? plural(count, 'time') : `${num(count)} of ${plural(of, 'call')}`;
 
-/** The page of what a finding is about. */
+/** The page of the record that a finding is about. */
 export function entityHref({ entity: { kind, id } }: Insight): string | undefined {
   if (kind === 'token') return '/access';
   return id === null ? undefined : `/${kind}s/${id}`;
 }
 
-/** One call with all that is kept of it. */
+/** The address of a call with its stored details. */
 export const callHref = (id: string): string => `/logs?${new URLSearchParams({ view: 'requests', call: id })}`;
 
 /** The calls behind a finding in the request log, or the list of refusals. */
@@ -42,7 +37,7 @@ export function behindHref({ logs, rule }: Insight, period: InsightPeriod): stri
     ...(name === undefined ? {} : { name }),
     ...(connection === undefined ? {} : { connection }),
     ...(ended === undefined ? {} : { outcome: ended }),
-    // The longest period of the log is a week; beyond it, it shows everything.
+    // The longest period of the log is a week; longer ranges show everything.
     range: period === '30d' ? 'all' : (period satisfies Period),
   });
 }

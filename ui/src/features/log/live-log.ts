@@ -1,12 +1,12 @@
 import { createSignal } from 'solid-js';
 import type { LogLevel } from '#core/contract/log-levels.ts';
-import { isFound } from '#core/lib/text/search.ts';
+import { compileSearch } from '#core/lib/text/search.ts';
 import { parseJson } from '#ui/src/kernel/json.ts';
 
 export const SOURCES = ['deploy', 'host', 'tool', 'agent', 'tls'] as const;
 export type Source = (typeof SOURCES)[number];
 
-/** A line as the server tells it. */
+/** A log line as the server sends it. */
 export interface Line {
   readonly seq: number;
   readonly timestamp: string;
@@ -16,7 +16,7 @@ export interface Line {
   readonly fields?: Readonly<Record<string, string | number | boolean | null>>;
 }
 
-/** What stands in the list: a line, or how many were lost at this place. */
+/** An entry of the list: a line, or the number of lines lost at this point. */
 export type Entry = { readonly id: string; readonly line: Line } | { readonly id: string; readonly dropped: number };
 
 interface Filter {
@@ -25,38 +25,40 @@ interface Filter {
 }
 
 interface LiveLog {
-  /** The newest last; held still while it is paused. */
+  /** Newest last; unchanged while paused. */
   readonly entries: () => readonly Entry[];
   readonly paused: () => boolean;
-  /** Lines that came while it is paused. */
+  /** Number of lines received while paused. */
   readonly waiting: () => number;
   readonly filter: () => Filter;
   pause(): void;
   resume(): void;
   clear(): void;
-  /** Another selection begins with what the server still has of it. */
+  /** A new filter starts with the lines that the server still has in memory. */
   select(filter: Filter): void;
-  /** Address of the stream now: after a lost line it asks for what came since. */
+  /** The stream address; after a lost line it requests what came since. */
   url(): string;
-  /** A frame of the server, as JSON. */
+  /** Receives a frame of the server, as JSON. */
   take(text: string): void;
 }
 
-export const KEPT_LINES = 5_000;
-/** Lines that come closer together are shown at once. */
+export const MOST_LINES = 5_000;
+/** Lines within this time are shown together. */
 const PUBLISH_MS = 80;
 const PATH = '/api/v1/deploy/logs';
 
 /**
- * The live log of the server in this page. It holds no connection: the stream asks it for the address and hands it frames.
- * @param origin such as `wss://example.com`. @param onSelect opens the stream anew. @param later shows what came.
+ * The live log of the server. It holds no connection: the stream calls `url` and `take`.
+ * @param origin such as `wss://example.com`.
+ * @param onSelect reopens the stream.
+ * @param later schedules the publication of new lines.
  */
 export function createLiveLog(
   origin: string,
   onSelect: () => void = () => {},
   later: (publish: () => void) => void = (publish) => void setTimeout(publish, PUBLISH_MS),
 ): LiveLog {
-  /** Appended to without a copy; readers get one copy for all lines of a moment. */
+  /** Lines are appended without a copy; readers get one copy per publication. */
   let lines: Entry[] = [];
   let copied: readonly Entry[] = [];
   let is_copied = true;
@@ -71,7 +73,7 @@ export function createLiveLog(
   const entries = (): readonly Entry[] => {
     published();
     if (!is_copied) {
-      lines = lines.slice(-KEPT_LINES);
+      lines = lines.slice(-MOST_LINES);
       copied = [...lines];
       is_copied = true;
     }
@@ -89,8 +91,8 @@ export function createLiveLog(
     if (held() !== undefined) setHeld([]);
   };
   const add = (entry: Entry) => {
-    lines.splice(placeFor(entry, lines), 0, entry);
-    if (lines.length >= 2 * KEPT_LINES) lines = lines.slice(-KEPT_LINES);
+    lines.splice(indexFor(entry, lines), 0, entry);
+    if (lines.length >= 2 * MOST_LINES) lines = lines.slice(-MOST_LINES);
     is_copied = false;
     if (!is_announced) {
       is_announced = true;
@@ -110,11 +112,11 @@ export function createLiveLog(
       setWaiting(0);
     },
     clear: forget,
-    select(wanted) {
-      if (wanted.level === filter().level && wanted.source === filter().source) return;
+    select(next) {
+      if (next.level === filter().level && next.source === filter().source) return;
       newest = undefined;
       forget();
-      setFilter(wanted);
+      setFilter(next);
       onSelect();
     },
     url() {
@@ -134,7 +136,7 @@ export function createLiveLog(
         return;
       }
       const { type: _, ...line } = frame;
-      // A stream that was opened anew may tell a line again.
+      // A reopened stream may repeat lines.
       if (newest !== undefined && line.seq <= newest) return;
       newest = line.seq;
       add({ id: String(line.seq), line });
@@ -142,15 +144,15 @@ export function createLiveLog(
   };
 }
 
-/** By time: a host tells its lines a moment later than the server. What was lost stays where it was noticed. */
-function placeFor(entry: Entry, lines: readonly Entry[]): number {
-  let place = lines.length;
-  if (!('line' in entry)) return place;
-  for (let before = lines[place - 1]; before !== undefined; before = lines[place - 1]) {
+/** Ordered by time, since a host's lines arrive later than the server's. Gaps stay where they were noticed. */
+function indexFor(entry: Entry, lines: readonly Entry[]): number {
+  let index = lines.length;
+  if (!('line' in entry)) return index;
+  for (let before = lines[index - 1]; before !== undefined; before = lines[index - 1]) {
     if (!('line' in before) || before.line.timestamp <= entry.line.timestamp) break;
-    place -= 1;
+    index -= 1;
   }
-  return place;
+  return index;
 }
 
 type Frame = ({ readonly type: 'log' } & Line) | { readonly type: 'dropped'; readonly count: number };
@@ -160,10 +162,13 @@ function toFrame(text: string): Frame | undefined {
   return frame?.type === 'log' || frame?.type === 'dropped' ? frame : undefined;
 }
 
-/** Whether every word stands somewhere in the line. */
-export const matches = (entry: Entry, wanted: string): boolean =>
-  wanted === '' || ('line' in entry && isFound(wanted, lineText(entry.line)));
+/** The entries whose line contains every word of a search. */
+export function searchEntries(entries: readonly Entry[], search: string): readonly Entry[] {
+  if (search === '') return entries;
+  const matches = compileSearch(search);
+  return entries.filter((entry) => 'line' in entry && matches(lineText(entry.line)));
+}
 
-/** A line as one would paste it somewhere. */
+/** A line as plain text, for the clipboard. */
 export const lineText = ({ timestamp, level, source, message, fields = {} }: Line): string =>
   [timestamp, level, source, message, ...Object.entries(fields).map(([name, value]) => `${name}=${String(value)}`)].join(' ');

@@ -51,10 +51,10 @@ function Inside(props: Target) {
           fallback={
             <EmptyState
               icon="refresh"
-              title="Hosts keep no calls"
+              title="Replay is off"
               action={<LinkButton href="/settings/general">Open the setting</LinkButton>}
             >
-              <p>Set how many recent calls each host keeps in memory, deploy, and come back after some calls.</p>
+              <p>Set how many recent calls each host stores in memory, deploy, and come back after some calls.</p>
             </EmptyState>
           }
         >

@@ -1,12 +1,14 @@
 import { createMemo, For, Match, Show, Switch } from 'solid-js';
-import type { Replay, ReplaySample } from '#core/contract/deploy/replay.ts';
+import { type Replay, REPLAY_CHOICES, type ReplaySample } from '#core/contract/deploy/replay.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { Bullets } from '#ui/src/components/show/bullets.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { duration, plural } from '#ui/src/kernel/words.ts';
-import { OUTCOMES, summary } from './words.ts';
+import { summary } from './words.ts';
 import './replay.css';
+
+const TONES = { changed: 'warning', failed: 'bad', slower: 'warning', skipped: 'plain' } as const;
 
 type Pair = NonNullable<ReplaySample['rows']>[number];
 
@@ -24,13 +26,13 @@ export function ReplayResult(props: { replay: Replay; name: string }) {
       <Switch>
         <Match when={props.replay.calls + props.replay.skipped === 0}>
           <EmptyState icon="refresh" title="No calls to replay">
-            <p>The hosts keep calls from now on. Call some read-only tools, then run the replay again.</p>
+            <p>Hosts store calls from now on. Call some read-only tools, then run the replay again.</p>
           </EmptyState>
         </Match>
         <Match when={true}>
           <Notice tone={props.replay.failed > 0 ? 'bad' : differs() ? 'warning' : 'good'} live title={summary(props.replay)}>
             <Show when={!differs() && props.replay.calls > 0}>
-              <p>Every answer is the same.</p>
+              <p>All results are the same.</p>
             </Show>
           </Notice>
         </Match>
@@ -48,12 +50,11 @@ export function ReplayResult(props: { replay: Replay; name: string }) {
 }
 
 function Sample(props: { sample: ReplaySample; name: string }) {
-  const outcome = () => OUTCOMES[props.sample.outcome];
   return (
     <li class="stack" data-gap="2">
       <span class="row">
         <span class="mono">{props.sample.tool}</span>
-        <Badge tone={outcome().tone}>{outcome().label}</Badge>
+        <Badge tone={TONES[props.sample.outcome]}>{REPLAY_CHOICES[props.sample.outcome].label}</Badge>
         <Show when={props.sample.live_ms !== null && props.sample.ms !== null}>
           <span class="small faint num">
             {duration(props.sample.live_ms ?? 0)} → {duration(props.sample.ms ?? 0)}

@@ -1,13 +1,5 @@
-import type { Replay, ReplaySample } from '#core/contract/deploy/replay.ts';
-import type { Tone } from '#ui/src/components/badge.tsx';
+import type { Replay } from '#core/contract/deploy/replay.ts';
 import { plural } from '#ui/src/kernel/words.ts';
-
-export const OUTCOMES: Readonly<Record<ReplaySample['outcome'], { readonly label: string; readonly tone: Tone }>> = {
-  changed: { label: 'Changed', tone: 'warning' },
-  failed: { label: 'Failed', tone: 'bad' },
-  slower: { label: 'Slower', tone: 'warning' },
-  skipped: { label: 'Skipped', tone: 'plain' },
-};
 
 /** `12 calls: 9 the same, 2 changed, 1 failed, 1 slower`. */
 export function summary({ calls, same, changed, failed, slower, skipped }: Replay): string {

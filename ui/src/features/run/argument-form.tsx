@@ -1,6 +1,8 @@
 import { For, Match, Show, Switch } from 'solid-js';
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import { Combobox } from '#ui/src/components/form/combobox.tsx';
+import { DateField } from './date-field.tsx';
+import type { DateKind } from './date-text.ts';
 import { TextArea, TextField } from '#ui/src/components/form/field.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { TagsField } from '#ui/src/components/form/tags-field.tsx';
@@ -43,6 +45,7 @@ export function ArgumentForm(props: FormProps) {
 }
 
 const ABSENT = '\0';
+const DATES: readonly DateKind[] = ['date', 'datetime'];
 const INPUT_MODE = { integer: 'numeric', number: 'decimal' } as const;
 
 function ArgumentField(props: {
@@ -64,7 +67,6 @@ function ArgumentField(props: {
   const hint = () =>
     [
       props.described ? props.parameter.description : '',
-      type() === 'date' && fallback() !== undefined ? placeholder() : '',
       props.described && type() === 'array' ? 'Separate values with a comma or Enter.' : '',
       props.described && type() === 'json' ? 'As JSON.' : '',
     ]
@@ -77,6 +79,7 @@ function ArgumentField(props: {
     hint: hint(),
     error: props.error,
   });
+  const date = (): DateKind | undefined => DATES.find((kind) => kind === type());
   const choices = () => (type() === 'boolean' ? ['true', 'false'] : props.parameter.enum?.map(String));
   const write = (text: string) => props.onInput(text === '' && optional() ? undefined : text);
   /** What a list holds, whether or not each is a value of its type. */
@@ -92,8 +95,7 @@ function ArgumentField(props: {
       fallback={
         <TextField
           {...about()}
-          mono={type() !== 'string' && type() !== 'date'}
-          type={type() === 'date' ? 'date' : 'text'}
+          mono={type() !== 'string'}
           inputmode={INPUT_MODE[type() as keyof typeof INPUT_MODE]}
           value={props.value ?? ''}
           onInput={write}
@@ -127,6 +129,9 @@ function ArgumentField(props: {
       </Match>
       <Match when={type() === 'json'}>
         <TextArea {...about()} mono rows={3} value={props.value ?? ''} onInput={write} placeholder={placeholder() ?? '{}'} />
+      </Match>
+      <Match when={date()}>
+        {(kind) => <DateField {...about()} kind={kind()} value={props.value ?? ''} onInput={write} placeholder={placeholder()} />}
       </Match>
       <Match when={props.proposals}>
         {(proposals) => (

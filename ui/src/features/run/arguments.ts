@@ -1,4 +1,5 @@
 import type { Parameter, ParameterType, ScalarType } from '#core/contract/definitions/parameters.ts';
+import { fromRelative } from './date-text.ts';
 import { parseJson } from '#ui/src/kernel/json.ts';
 
 /** What a person typed for a parameter; undefined: not given. */
@@ -45,7 +46,7 @@ const PARSERS: Readonly<Record<ScalarType, (text: string) => Parsed>> = {
   },
 };
 
-/** The value that a text stands for. A list is written as JSON or one value per line; a comma would make two of one. */
+/** The value of a text. A list is written as JSON or one value per line; a comma would make two of one. */
 export function parseEntry(
   text: string,
   { type, items }: { readonly type: ParameterType; readonly items?: ScalarType | undefined },
@@ -78,8 +79,11 @@ export function writeEntry(value: unknown): string | undefined {
   return JSON.stringify(value, null, 2);
 }
 
-/** The arguments of a call. An entry that is left empty is not given, except a text that was entered on purpose. */
-export function toArguments(parameters: readonly Parameter[], entered: Entered): Arguments {
+/**
+ * The arguments of a call. An entry that is left empty is not given, except a text that was entered on purpose; `today` and the like
+ * become dates.
+ */
+export function toArguments(parameters: readonly Parameter[], entered: Entered, now = new Date()): Arguments {
   const values: Record<string, unknown> = {};
   const errors: Record<string, string> = {};
   for (const parameter of parameters) {
@@ -92,7 +96,9 @@ export function toArguments(parameters: readonly Parameter[], entered: Entered):
       continue;
     }
     if (text === '' && !parameter.required) continue;
-    const parsed = parseEntry(text, parameter);
+    const { type } = parameter;
+    const written = type === 'date' || type === 'datetime' ? (fromRelative(text, type, now) ?? text) : text;
+    const parsed = parseEntry(written, parameter);
     if ('fault' in parsed) errors[parameter.name] = parsed.fault;
     else values[parameter.name] = parsed.value;
   }

@@ -17,8 +17,8 @@ export async function callOnce(send: Send, name: string, values: Members, signal
   const at = new Date().toISOString();
   const started = performance.now();
   const answer = await client.request('tools/call', { name, arguments: values }, signal);
-  const made = { values, at, ms: performance.now() - started };
+  const sent = { values, at, ms: performance.now() - started };
   return answer.ok
-    ? { ...made, result: toResult(answer.result), refusal: undefined }
-    : { ...made, result: undefined, refusal: answer.refusal };
+    ? { ...sent, result: toResult(answer.result), refusal: undefined }
+    : { ...sent, result: undefined, refusal: answer.refusal };
 }

@@ -2,17 +2,17 @@ import type { PlaygroundCaller } from '#core/contract/definitions/preview.ts';
 
 export type Caller = Partial<PlaygroundCaller>;
 
-/** Whom runs go out as. The page holds it, not its fields, which come and go. */
+/** The caller of runs. It belongs to the page, because its fields mount and unmount. */
 export interface CallerChoice {
-  /** The id of a token, or one of those below. */
+  /** The id of a token, or one of the constants below. */
   readonly chosen: string;
-  /** Undefined: nobody in particular. */
+  /** Undefined: no caller. */
   readonly caller: Caller | undefined;
-  /** What stands in the fields of typed values. */
+  /** The values of the "typed" fields. */
   readonly typed: Caller;
 }
 
 export const NONE = '';
 export const TYPED = 'typed';
 export const PERSON = 'person';
-export const NOBODY: CallerChoice = { chosen: NONE, caller: undefined, typed: { sub: '', groups: [], claims: {} } };
+export const NO_CALLER_CHOSEN: CallerChoice = { chosen: NONE, caller: undefined, typed: { sub: '', groups: [], claims: {} } };

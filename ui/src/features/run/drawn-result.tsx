@@ -18,7 +18,7 @@ interface DrawnResultProps {
 /** A result as clients with MCP Apps draw it: the same code that runs in the page that they show. */
 export function DrawnResult(props: DrawnResultProps) {
   const copy = useCopy();
-  let place: HTMLDivElement | undefined;
+  let container: HTMLDivElement | undefined;
   let drawn: Drawn | undefined;
   let width = 0;
   createEffect(() => {
@@ -29,22 +29,22 @@ export function DrawnResult(props: DrawnResultProps) {
       copy: (text) => void copy(text, 'Copied.'),
       save: (csv) => saveFile('result.csv', 'text/csv', csv),
     });
-    place?.replaceChildren(drawn.element);
-    drawn.resize(place?.clientWidth ?? 0);
+    container?.replaceChildren(drawn.element);
+    drawn.resize(container?.clientWidth ?? 0);
   });
   onMount(() => {
     const observer = new ResizeObserver(() => {
-      const now = place?.clientWidth ?? 0;
+      const now = container?.clientWidth ?? 0;
       if (now === width) return;
       width = now;
       drawn?.resize(width);
     });
-    if (place !== undefined) observer.observe(place);
+    if (container !== undefined) observer.observe(container);
     onCleanup(() => observer.disconnect());
   });
   return (
     <div
-      ref={(element) => (place = element)}
+      ref={(element) => (container = element)}
       class={props.theme === undefined ? 'sv drawn-own' : 'sv'}
       data-theme={props.theme}
     />

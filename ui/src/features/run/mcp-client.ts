@@ -3,8 +3,8 @@ import { isMembers, type Members } from '#core/lib/view/table.ts';
 import { withoutCode } from '#core/client/client.ts';
 import type { Send } from '#ui/src/kernel/data/session-gate.ts';
 import { OFFLINE } from '#ui/src/kernel/problem.ts';
-import { formIn, type Question, questionIn, responseOf, type Said } from './questions.ts';
-/** Revisions of the protocol that the playground speaks: the stateless one, and the newest with sessions. */
+import { formIn, type Question, questionIn, responseOf, type PersonAnswer } from './questions.ts';
+/** Protocol versions of the playground: the stateless one, and the newest with sessions. */
 export const ERAS = ['2026-07-28', '2025-11-25'] as const;
 export type Era = (typeof ERAS)[number];
 
@@ -13,24 +13,24 @@ const META = {
   client: 'io.modelcontextprotocol/clientInfo',
   capabilities: 'io.modelcontextprotocol/clientCapabilities',
 } as const;
-/** How the request log names the playground. */
+/** The playground's name in the request log. */
 export const CLIENT = { name: 'sluice-playground', title: 'Sluice playground', version: '1' };
 
-/** It draws results as clients with MCP Apps do, and is told the same. */
+/** The playground renders results like clients with MCP Apps, so it declares the same capability. */
 const APPS = { extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } } };
 
 const PLAYGROUND_PATH = '/api/v1/playground/mcp';
-/** The server says with it which host answered; without it the server itself did. */
+/** Response header with the host that answered; without it the server answered. */
 const HOST = 'x-sluice-host';
 const CALLER = 'x-sluice-caller';
 const SESSION = 'mcp-session-id';
-/** Headers of an answer that belong to the protocol; the rest is of the way there. */
+/** Response headers of the protocol; the other ones concern the transport. */
 const SHOWN = ['content-type', 'cache-control', SESSION, 'retry-after', 'www-authenticate', 'allow'];
 
-/** One message and its answer as they went over the wire. */
+/** A message and its answer as sent over the wire. */
 export interface Exchange {
   readonly id: number;
-  /** `tools/call`, or what the request is when it holds no message. */
+  /** `tools/call`, or the kind of request if it has no message. */
   readonly method: string;
   readonly request: {
     readonly verb: 'POST' | 'DELETE';
@@ -57,7 +57,7 @@ export interface Refusal {
   readonly detail: string;
 }
 
-/** What became of a call that has no result. */
+/** Title of a call without a result. */
 export const refusalTitle = ({ reason }: Refusal): string =>
   reason === 'aborted'
     ? 'The call was cancelled'
@@ -69,7 +69,7 @@ export type Answer = { readonly ok: true; readonly result: Members } | { readonl
 
 interface McpClient {
   request(method: string, params: Members, signal?: AbortSignal): Promise<Answer>;
-  /** Every page of a list. */
+  /** All pages of a list. */
   list(method: string, member: string, signal?: AbortSignal): Promise<Answer & { items?: readonly Members[] }>;
   /** Ends the session, when there is one. */
   close(): Promise<void>;
@@ -81,22 +81,22 @@ export interface McpClientOptions {
   readonly era: Era;
   /** Access token of the MCP server; empty: none. */
   readonly token: () => string;
-  /** Whom the messages are sent as; undefined: whoever is signed in. */
+  /** The caller of the messages; undefined: the signed-in person. */
   readonly caller?: () => object | undefined;
   readonly host?: string | undefined;
   readonly onExchange: (exchange: Exchange) => void;
-  /** Asks the person what a tool asks; absent: nobody can be asked. */
-  readonly onQuestion?: (question: Question) => Promise<Said>;
+  /** Shows a tool's question to the person; absent: questions are not supported. */
+  readonly onQuestion?: (question: Question) => Promise<PersonAnswer>;
   readonly onSessionEnd?: () => void;
   readonly send: Send;
 }
 
 const MOST_PAGES = 20;
-/** Rows may change while somebody thinks; then the question comes again. */
+/** Rows may change before the person answers, which repeats the question. */
 const MOST_QUESTIONS = 5;
 let last_exchange = 0;
 
-/** A client of the deployed MCP endpoint, in either era, through the server that this page comes from. */
+/** A client of the deployed MCP endpoint, in either protocol version, through the server of this page. */
 export function createMcpClient(options: McpClientOptions): McpClient {
   const { era, token, send, onExchange, onQuestion, onSessionEnd } = options;
   const modern = era === '2026-07-28';
@@ -129,7 +129,7 @@ export function createMcpClient(options: McpClientOptions): McpClient {
     const done = (answer: Exchange['answer']): Exchange => {
       last_exchange += 1;
       const shown = bearer === '' ? headers : { ...headers, authorization: 'Bearer …' };
-      const made = {
+      const exchanged = {
         id: last_exchange,
         method,
         request: { verb, headers: shown, body },
@@ -137,8 +137,8 @@ export function createMcpClient(options: McpClientOptions): McpClient {
         at,
         ms: performance.now() - began,
       };
-      onExchange(made);
-      return made;
+      onExchange(exchanged);
+      return exchanged;
     };
     try {
       const response = await send(path, {
@@ -149,15 +149,15 @@ export function createMcpClient(options: McpClientOptions): McpClient {
       });
       const answered_by = response.headers.get(HOST);
       if (answered_by !== null) host = answered_by;
-      const text = await readAnswer(response, (asked) => void answerSession(asked, signal).catch(() => undefined));
-      const kept = SHOWN.flatMap((name) => {
+      const text = await readAnswer(response, (request) => void answerSession(request, signal).catch(() => undefined));
+      const shown_headers = SHOWN.flatMap((name) => {
         const value = response.headers.get(name);
         return value === null ? [] : [[name, value]];
       });
       const from = answered_by === null ? {} : { [HOST]: answered_by };
       return done({
         status: response.status,
-        headers: { ...Object.fromEntries(kept), ...from },
+        headers: { ...Object.fromEntries(shown_headers), ...from },
         body: text,
         bytes: new TextEncoder().encode(text).byteLength,
       });
@@ -167,7 +167,7 @@ export function createMcpClient(options: McpClientOptions): McpClient {
     }
   };
 
-  /** A session asks on the stream of the call, and is answered beside it. */
+  /** With a session, the question arrives on the stream of the call, and the answer is a separate request. */
   const answerSession = async ({ id, params }: Members, signal?: AbortSignal): Promise<void> => {
     const question = formIn(params);
     const result = responseOf(question === undefined ? null : ((await onQuestion?.(question)) ?? null));
@@ -223,14 +223,14 @@ export function createMcpClient(options: McpClientOptions): McpClient {
       return { ok: false, refusal: toRefusal(fault) };
     }
   };
-  /** An unknown session: the host was started anew, or it ended for want of use. Or the host that answered before is gone. */
+  /** The session is unknown, since the host restarted or the session timed out; or the host that answered before is gone. */
   const isToAskAgain = ({ code, reason }: Refusal): boolean =>
     (!modern && code === SESSION_NOT_FOUND) || (reason === 'gone' && host !== options.host);
-  /** Sends the same request again with what the person answered, until there is a result. */
+  /** Repeats the request with the person's answers until there is a result. */
   const withAnswers = async (method: string, params: Members, first: Answer, signal?: AbortSignal): Promise<Answer> => {
     let answer = first;
     if (onQuestion === undefined) return answer;
-    for (let asked = 0; asked < MOST_QUESTIONS; asked++) {
+    for (let round = 0; round < MOST_QUESTIONS; round++) {
       if (!answer.ok) break;
       const [key, question] = questionIn(answer.result) ?? [];
       if (key === undefined || question === undefined) break;
@@ -274,7 +274,7 @@ export function createMcpClient(options: McpClientOptions): McpClient {
 const NAMED: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
 const SESSION_NOT_FOUND = -32_001;
 
-/** Of what the server itself refuses. */
+/** By the HTTP status of the server's errors. */
 const REASONS: Readonly<Record<number, Refusal['reason']>> = { 401: 'session', 404: 'gone' };
 
 function toAnswer(answer: Exchange['answer'], id: number): Answer {
@@ -298,7 +298,7 @@ const toRefusal = (fault: unknown): Refusal =>
     ? { reason: 'aborted', detail: 'The host cancels its statement in the database.' }
     : { reason: 'offline', detail: OFFLINE };
 
-/** As 2026-07-28 encodes what is not plain ASCII (Value Encoding). */
+/** Encodes what is not plain ASCII (2026-07-28, Value Encoding). */
 export function encoded(text: string): string {
   if (/^[!-~]([ -~]*[!-~])?$/.test(text) && !text.startsWith('=?')) return text;
   return `=?base64?${btoa(String.fromCharCode(...new TextEncoder().encode(text)))}?=`;

@@ -12,7 +12,7 @@ export interface Question {
 }
 
 /** What the person filled in; false: declined; null: the question was left open. */
-export type Said = Members | false | null;
+export type PersonAnswer = Members | false | null;
 
 /** The required field of the form that asks whether a tool may write. */
 const ANSWER = 'ok';
@@ -31,15 +31,15 @@ export function formIn(params: unknown): Question | undefined {
   const message = textOr(params['message'], '');
   const schema = isMembers(params['requestedSchema']) ? params['requestedSchema'] : {};
   const properties = isMembers(schema['properties']) ? schema['properties'] : {};
-  const asked = Object.keys(properties);
+  const names = Object.keys(properties);
   const answer = properties[ANSWER];
-  if (asked.length === 1 && isMembers(answer) && answer['type'] === 'boolean') {
+  if (names.length === 1 && isMembers(answer) && answer['type'] === 'boolean') {
     return { message, yes: textOr(answer['title'], 'Confirm'), fields: [] };
   }
-  return asked.length === 0 ? undefined : { message, yes: 'Call', fields: fieldsOfSchema(schema) };
+  return names.length === 0 ? undefined : { message, yes: 'Call', fields: fieldsOfSchema(schema) };
 }
 
 const textOr = (value: unknown, otherwise: string): string => (typeof value === 'string' ? value : otherwise);
 
-export const responseOf = (said: Said): Members =>
-  said === null ? { action: 'cancel' } : said === false ? { action: 'decline' } : { action: 'accept', content: said };
+export const responseOf = (answer: PersonAnswer): Members =>
+  answer === null ? { action: 'cancel' } : answer === false ? { action: 'decline' } : { action: 'accept', content: answer };

@@ -1,5 +1,6 @@
 import { createEffect, createMemo, createSignal, For, on, Show } from 'solid-js';
 import { beginning, cut } from '#core/lib/text/shorten.ts';
+import { Link } from '#ui/src/components/link.tsx';
 import { HeadCell } from '#ui/src/components/table/cells.tsx';
 import { createRowWindow, SpacerRow } from '#ui/src/components/table/row-window.tsx';
 import { nextSort, type Sort, sortRows } from '#ui/src/components/table/table.ts';
@@ -16,21 +17,37 @@ const AROUND = 3;
 /** Rows that the widths of many columns are taken from. */
 const MEASURED = 50;
 const LETTERS = { least: 6, most: 45 };
-/** Of the root's font: a letter, and what stands around a cell. */
+/** In units of the root font: a letter, and the space around a cell. */
 const LETTER_REM = 0.47;
 const BESIDE_REM = 2.5;
 
+/** Rows that the database sorts. */
+interface GivenOrder {
+  readonly sort: Sort | undefined;
+  readonly onSort: (sort: Sort | undefined) => void;
+  readonly isSortable: (column: string) => boolean;
+}
+
 /**
  * Rows of a result; only those in sight are in the page, and only the columns in sight where there are many. Arrow keys, Home, End and Page keys move between cells, Ctrl or ⌘ C copies the
- * cell that has the focus, and the head of a column sorts by it.
+ * cell that has the focus, Enter follows its link, and the head of a column sorts by it.
  */
-export function ResultGrid(props: { label: string; table: Table }) {
+export function ResultGrid(props: {
+  label: string;
+  table: Table;
+  /** Absent: the rows are sorted here. */
+  order?: GivenOrder;
+  /** Where a value leads. */
+  hrefOf?: (column: string, value: unknown) => string | undefined;
+}) {
   const copyText = useCopy();
-  const [sort, setSort] = createSignal<Sort>();
+  const [local_sort, setLocalSort] = createSignal<Sort>();
+  const sort = () => (props.order === undefined ? local_sort() : props.order.sort);
+  const setSort = (next: Sort | undefined) => (props.order === undefined ? setLocalSort(next) : props.order.onSort(next));
   const columns = () => props.table.columns;
   const numeric = createMemo(() => new Set(columns().filter((column) => isNumeric(props.table, column))));
   const rows = createMemo(() => {
-    const order = sort();
+    const order = local_sort();
     if (order === undefined || !columns().includes(order.column)) return props.table.rows;
     const value = sortValue(order.column, numeric().has(order.column));
     return sortRows(props.table.rows, value, order.down);
@@ -38,17 +55,17 @@ export function ResultGrid(props: { label: string; table: Table }) {
   const [active, setActive] = createSignal({ row: 0, column: 0 });
   const sight = createRowWindow({ count: () => rows().length, row_px: ROW_PX, around: 10 });
   const is_wide = () => columns().length > MOST_COLUMNS;
-  const letters = createMemo(() => (is_wide() ? columns().map((_, place) => lettersOf(props.table, place)) : undefined));
+  const letters = createMemo(() => (is_wide() ? columns().map((_, at) => lettersOf(props.table, at)) : undefined));
   const edges = createMemo(() => edgesOf(letters() ?? []));
   const shown = createMemo<readonly number[]>((before) => {
-    const now = is_wide() ? placesBetween(edges(), sight.left(), sight.left() + sight.width()) : [...columns().keys()];
+    const now = is_wide() ? columnsBetween(edges(), sight.left(), sight.left() + sight.width()) : [...columns().keys()];
     return now.length === before.length && now[0] === before[0] ? before : now;
   }, []);
   const gaps = () => {
     const [from, to] = [shown()[0] ?? 0, (shown().at(-1) ?? -1) + 1];
     return is_wide() ? [edges()[from] ?? 0, (edges().at(-1) ?? 0) - (edges()[to] ?? 0)] : [0, 0];
   };
-  const widthOf = (place: number) => (is_wide() ? `${(edges()[place + 1] ?? 0) - (edges()[place] ?? 0)}px` : undefined);
+  const widthOf = (at: number) => (is_wide() ? `${(edges()[at + 1] ?? 0) - (edges()[at] ?? 0)}px` : undefined);
   /** The cell that Tab reaches: the one that was last visited, or what is nearest to it in sight. */
   const row_reached = createMemo(() => nearest(active().row, sight.indices()));
   const column_reached = createMemo(() => nearest(active().column, shown()));
@@ -69,6 +86,11 @@ export function ResultGrid(props: { label: string; table: Table }) {
       void copy();
       return;
     }
+    if (event.key === 'Enter' && event.target instanceof HTMLTableCellElement) {
+      const { row, column } = active();
+      sight.scroller()?.querySelector<HTMLElement>(`[data-cell="${row}:${column}"] a`)?.click();
+      return;
+    }
     const to = moved(event, active(), rows().length, columns().length);
     if (to === undefined) return;
     event.preventDefault();
@@ -78,7 +100,7 @@ export function ResultGrid(props: { label: string; table: Table }) {
     requestAnimationFrame(() => sight.scroller()?.querySelector<HTMLElement>(`[data-cell="${to.row}:${to.column}"]`)?.focus());
   };
 
-  const nameOf = (place: number) => columns()[place] ?? '';
+  const nameOf = (at: number) => columns()[at] ?? '';
   const alignOf = (column: string) => (numeric().has(column) ? 'end' : undefined);
 
   return (
@@ -96,19 +118,19 @@ export function ResultGrid(props: { label: string; table: Table }) {
           <tr>
             <Gap width={gaps()[0]} />
             <For each={shown()}>
-              {(place) => (
+              {(at) => (
                 <HeadCell
-                  id={nameOf(place)}
-                  sortable
+                  id={nameOf(at)}
+                  sortable={props.order?.isSortable(nameOf(at)) ?? true}
                   sort={sort()}
-                  onPress={() => setSort(nextSort(sort(), nameOf(place)))}
-                  align={alignOf(nameOf(place))}
-                  width={widthOf(place)}
-                  place={place + 1}
+                  onPress={() => setSort(nextSort(sort(), nameOf(at)))}
+                  align={alignOf(nameOf(at))}
+                  width={widthOf(at)}
+                  place={at + 1}
                 >
                   <span class="column-name">
-                    {nameOf(place)}
-                    <span class="column-type">{props.table.types?.[place]}</span>
+                    {nameOf(at)}
+                    <span class="column-type">{props.table.types?.[at]}</span>
                   </span>
                 </HeadCell>
               )}
@@ -123,16 +145,25 @@ export function ResultGrid(props: { label: string; table: Table }) {
               <tr aria-rowindex={index + 2}>
                 <Gap width={gaps()[0]} />
                 <For each={shown()}>
-                  {(place) => (
+                  {(at) => (
                     <td
                       role="gridcell"
-                      aria-colindex={place + 1}
-                      data-cell={`${index}:${place}`}
-                      data-align={alignOf(nameOf(place))}
-                      tabindex={row_reached() === index && column_reached() === place ? 0 : -1}
-                      onFocus={() => setActive({ row: index, column: place })}
+                      aria-colindex={at + 1}
+                      data-cell={`${index}:${at}`}
+                      data-align={alignOf(nameOf(at))}
+                      tabindex={row_reached() === index && column_reached() === at ? 0 : -1}
+                      onFocus={() => setActive({ row: index, column: at })}
                     >
-                      <Cell value={rows()[index]?.[nameOf(place)]} fits={letters()?.[place] ?? 40} />
+                      <Show
+                        when={props.hrefOf?.(nameOf(at), rows()[index]?.[nameOf(at)] ?? null)}
+                        fallback={<Cell value={rows()[index]?.[nameOf(at)]} fits={letters()?.[at] ?? 40} />}
+                      >
+                        {(href) => (
+                          <Link href={href()} tabindex={-1}>
+                            <Cell value={rows()[index]?.[nameOf(at)]} fits={letters()?.[at] ?? 40} />
+                          </Link>
+                        )}
+                      </Show>
                     </td>
                   )}
                 </For>
@@ -147,7 +178,7 @@ export function ResultGrid(props: { label: string; table: Table }) {
   );
 }
 
-/** Stands for the columns that are not in sight. */
+/** Takes the width of the columns that are out of view. */
 function Gap(props: { width: number | undefined }) {
   return (
     <Show when={(props.width ?? 0) > 0}>
@@ -156,11 +187,11 @@ function Gap(props: { width: number | undefined }) {
   );
 }
 
-/** How many letters of a column are in sight. */
-function lettersOf({ columns, types, rows }: Table, place: number): number {
-  const column = columns[place] ?? '';
+/** How many letters of a column are shown. */
+function lettersOf({ columns, types, rows }: Table, at: number): number {
+  const column = columns[at] ?? '';
   const cells = rows.slice(0, MEASURED).map((row) => cellText(row[column]).length);
-  return Math.min(LETTERS.most, Math.max(LETTERS.least, column.length, types?.[place]?.length ?? 0, ...cells));
+  return Math.min(LETTERS.most, Math.max(LETTERS.least, column.length, types?.[at]?.length ?? 0, ...cells));
 }
 
 /** Where each column begins, and where the last one ends. */
@@ -171,7 +202,7 @@ function edgesOf(letters: readonly number[]): number[] {
   return edges;
 }
 
-function placesBetween(edges: readonly number[], left: number, right: number): number[] {
+function columnsBetween(edges: readonly number[], left: number, right: number): number[] {
   const first = edges.findLastIndex((edge) => edge <= left);
   const last = edges.findIndex((edge) => edge >= right);
   const from = Math.max(0, first - AROUND);
@@ -179,8 +210,7 @@ function placesBetween(edges: readonly number[], left: number, right: number): n
   return Array.from({ length: Math.max(0, to - from) }, (_, n) => from + n);
 }
 
-const nearest = (place: number, places: readonly number[]): number =>
-  Math.min(Math.max(place, places[0] ?? 0), places.at(-1) ?? 0);
+const nearest = (at: number, indices: readonly number[]): number => Math.min(Math.max(at, indices[0] ?? 0), indices.at(-1) ?? 0);
 
 function Cell(props: { value: unknown; fits: number }) {
   const text = () => cellText(props.value);
@@ -191,16 +221,16 @@ function Cell(props: { value: unknown; fits: number }) {
   );
 }
 
-interface CellPlace {
+interface CellPosition {
   readonly row: number;
   readonly column: number;
 }
 
 const PAGE = 10;
 
-function moved(event: KeyboardEvent, { row, column }: CellPlace, rows: number, columns: number): CellPlace | undefined {
+function moved(event: KeyboardEvent, { row, column }: CellPosition, rows: number, columns: number): CellPosition | undefined {
   const whole = event.ctrlKey || event.metaKey;
-  const to: Readonly<Record<string, CellPlace>> = {
+  const to: Readonly<Record<string, CellPosition>> = {
     ArrowUp: { row: row - 1, column },
     ArrowDown: { row: row + 1, column },
     ArrowLeft: { row, column: column - 1 },
@@ -210,10 +240,10 @@ function moved(event: KeyboardEvent, { row, column }: CellPlace, rows: number, c
     PageUp: { row: row - PAGE, column },
     PageDown: { row: row + PAGE, column },
   };
-  const wanted = to[event.key];
-  if (wanted === undefined || rows === 0) return undefined;
+  const next = to[event.key];
+  if (next === undefined || rows === 0) return undefined;
   return {
-    row: Math.min(Math.max(wanted.row, 0), rows - 1),
-    column: Math.min(Math.max(wanted.column, 0), columns - 1),
+    row: Math.min(Math.max(next.row, 0), rows - 1),
+    column: Math.min(Math.max(next.column, 0), columns - 1),
   };
 }

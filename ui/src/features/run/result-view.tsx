@@ -10,27 +10,27 @@ import { asCalled, type Result } from './result.ts';
 import { ResultGrid } from './result-grid.tsx';
 import './result.css';
 
-/** Loaded when somebody looks at a result so. */
+/** Loaded when the JSON view is first opened. */
 const JsonView = lazyPart(async () => (await import('#ui/src/components/show/json-view.tsx')).JsonView);
 const ResultParts = lazyPart(async () => (await import('./result-parts.tsx')).ResultParts);
 const DrawnResult = lazyPart(async () => (await import('./drawn-result.tsx')).DrawnResult);
 
 interface ResultViewProps {
-  /** Names the rows: `Rows`, `Sample rows of orders`. */
+  /** Accessible name of the rows: `Rows`, `Sample rows of orders`. */
   label: string;
-  /** Undefined: nothing came back, and only what `also` has is shown. */
+  /** Undefined: there is no result, and only the `also` views are shown. */
   result: Result | undefined;
-  /** How many rows, in what time. What a model pays for it is said behind. */
+  /** Row count and duration. The size for a model is appended. */
   summary?: string;
-  /** Draws it as clients with MCP Apps do, by what its tool says; absent: it is no result of a tool. */
+  /** The view definition of a tool, rendered like in clients with MCP Apps; absent: the result is not from a tool. */
   view?: View | null | undefined;
-  /** The definition was changed since. */
+  /** The definition was changed since the run. */
   stale?: boolean;
-  /** Further ways to look at it, such as the messages that were exchanged. */
+  /** More views, such as the exchanged messages. */
   also?: readonly { readonly value: string; readonly label: string; readonly panel: () => JSX.Element }[];
 }
 
-/** What a run gave: its rows to look through and sort, as JSON, and exactly what a model receives. */
+/** The result of a run: sortable rows, JSON, and the exact content that a model receives. */
 export function ResultView(props: ResultViewProps) {
   const copy = useCopy();
   const [chosen, setChosen] = createSignal<string>();
@@ -45,8 +45,8 @@ export function ResultView(props: ResultViewProps) {
     ...(props.also ?? []),
   ];
   const view = () => {
-    const wanted = chosen() ?? (table() === undefined ? 'model' : 'table');
-    return (views().find(({ value }) => value === wanted) ?? views()[0])?.value;
+    const preferred = chosen() ?? (table() === undefined ? 'model' : 'table');
+    return (views().find(({ value }) => value === preferred) ?? views()[0])?.value;
   };
   const summary = () => {
     const { parts = [], bytes: size = 0, tokens = 0 } = props.result ?? {};

@@ -5,34 +5,34 @@ import { estimateTokens } from '#core/lib/tokens.ts';
 import { isMembers, type Members, type Table, toTable } from '#core/lib/view/table.ts';
 import { parseJson } from '#ui/src/kernel/json.ts';
 
-/** A piece of what a model is given. */
+/** A content part of a result, as a model receives it. */
 export interface Part {
   /** `assistant` or `user` of a prompt; the address of a resource. */
   readonly from: string | undefined;
   readonly kind: 'text' | 'image' | 'audio' | 'binary';
   readonly mime_type: string;
-  /** Base64 of what is no text. */
+  /** Base64 of binary content. */
   readonly data: string;
 }
 
-/** What a run gave, wherever it ran. */
+/** The result of a run on a host or in a preview. */
 export interface Result {
   readonly is_error: boolean;
   readonly parts: readonly Part[];
   readonly structured: Members | undefined;
-  /** What its tool says of its view; absent: nothing, or it was no call of a tool. */
+  /** The view definition of the tool; absent: none, or not a tool call. */
   readonly view?: View;
   readonly table: Table | undefined;
-  /** What is shown as JSON: the structured content, or the text when that is JSON. */
+  /** The JSON view: the structured content, or the text if it is JSON. */
   readonly json: unknown;
-  /** A row or size limit ended it. */
+  /** A row or size limit cut it off. */
   readonly truncated: boolean;
   /** Of all parts, in UTF-8. */
   readonly bytes: number;
   readonly tokens: number;
 }
 
-/** A result of tools/call, resources/read or prompts/get as it is looked at. */
+/** Converts the result of tools/call, resources/read or prompts/get. */
 export function toResult(result: Members): Result {
   const parts = [
     ...listOf(result['content']).map((block) => toPart(block, undefined)),
@@ -58,7 +58,7 @@ export function toResult(result: Members): Result {
   };
 }
 
-/** What a preview gave: its rows are those of the statement, whatever a template made of them. */
+/** Converts a preview: its rows are those of the statement, before any template. */
 export function ofPreview({ columns, column_types, rows, truncated, model }: Preview): Result {
   return { ...toResult(model ?? {}), table: { columns, types: column_types, rows }, json: rows, truncated };
 }
@@ -91,7 +91,7 @@ const parsed = (text = ''): unknown => (/^\s*[[{]/.test(text) ? parseJson(text) 
 const NUMBER = /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;
 const NUMBER_TYPE = /int|numeric|decimal|float|double|real|number|money/i;
 
-/** Whether a column holds numbers. The database's numbers that JavaScript would not hold exactly come as texts. */
+/** Whether a column is numeric. Numbers that JavaScript cannot represent exactly are strings. */
 export function isNumeric({ columns, types, rows }: Table, column: string): boolean {
   const as_text = NUMBER_TYPE.test(types?.[columns.indexOf(column)] ?? '');
   const values = rows.map((row) => row[column]).filter((value) => value !== null && value !== undefined);
@@ -99,7 +99,7 @@ export function isNumeric({ columns, types, rows }: Table, column: string): bool
   return values.length > 0 && values.every(isNumber);
 }
 
-/** What the rows of a column are sorted by. */
+/** Sort value of a column. */
 export const sortValue =
   (column: string, numeric: boolean) =>
   (row: Members): string | number | null => {

@@ -3,18 +3,18 @@ import { type Problem, toProblem } from '#ui/src/kernel/problem.ts';
 import { browserTimers, createQuery, type Query, type Timers } from '#ui/src/kernel/data/query.ts';
 
 interface LiveCheck<T> extends Omit<Query<T>, 'reload'> {
-  /** Something changed: asks soon, and once for many changes. */
+  /** Schedules a check; several calls in a row cause one check. */
   touch(): void;
-  /** Asks at once what is still to be asked; resolves with its answer, or when that takes too long. */
+  /** Runs a scheduled check at once; resolves with its answer or after a timeout. */
   readonly settle: () => Promise<void>;
   stop(): void;
 }
 
 const PAUSE_MS = 450;
-/** Nobody who saves waits longer. */
+/** Maximum time that a save waits for the check. */
 const LATE_MS = 3_000;
 
-/** Asks the server about what is being written, a moment after the last change; an older answer never replaces a newer one. */
+/** Checks a draft on the server shortly after the last change; an older answer never replaces a newer one. */
 export function createLiveCheck<T>(load: (signal: AbortSignal) => Promise<T>, timers: Timers = browserTimers): LiveCheck<T> {
   const query = createQuery(load);
   let timer: unknown;
@@ -48,16 +48,19 @@ export function createLiveCheck<T>(load: (signal: AbortSignal) => Promise<T>, ti
 }
 
 interface Runner<I, O> {
-  /** The newest answer; it stays while a newer one is awaited, and goes when one failed. */
+  /** The newest result; it stays during the next run and is cleared by a failed one. */
   readonly result: () => O | undefined;
   readonly problem: () => Problem | undefined;
   readonly busy: () => boolean;
   run(input: I): Promise<void>;
-  /** Gives up what runs; the server cancels it in the database. */
+  /** Aborts the run; the server cancels it in the database. */
   cancel(): void;
 }
 
-/** Something that is run by hand, can be cancelled, and shows its last result; it ends with what made it. @param first a result that is known already. */
+/**
+ * Runs started by hand: cancellable, with the last result, aborted when the component unmounts.
+ * @param first an earlier result.
+ */
 export function createRunner<I, O>(call: (input: I, signal: AbortSignal) => Promise<O>, first?: O): Runner<I, O> {
   const [result, setResult] = createSignal<O | undefined>(first);
   const [problem, setProblem] = createSignal<Problem>();

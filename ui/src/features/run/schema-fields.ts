@@ -11,12 +11,12 @@ function typeOf<T extends string>(
   known: readonly T[],
   description: unknown,
 ): T | 'json' {
-  // A moment has no format that says all of it, but its form is described.
-  const is_moment = typeof description === 'string' && description.includes(DATETIME_FORM);
+  // JSON Schema has no format for these times, so their description has it.
+  const is_time = typeof description === 'string' && description.includes(DATETIME_FORM);
   const is_bytes = contentEncoding === 'base64';
   const of_format = is_bytes ? 'bytes' : typeof format === 'string' ? FORMATS[format] : undefined;
-  const wanted = type === 'string' ? (of_format ?? (is_moment ? 'datetime' : 'string')) : type;
-  return known.find((one) => one === wanted) ?? 'json';
+  const type_name = type === 'string' ? (of_format ?? (is_time ? 'datetime' : 'string')) : type;
+  return known.find((one) => one === type_name) ?? 'json';
 }
 
 /** The parameters of a tool's input schema. */
@@ -40,7 +40,7 @@ export function fieldsOfSchema(schema: unknown): Parameter[] {
       ...(typeof about['minimum'] === 'number' ? { minimum: about['minimum'] } : {}),
     };
   });
-  // A snapshot has its keys in the order of the alphabet: what has to be given stands first.
+  // A snapshot sorts its keys: required parameters come first.
   return [...fields.filter(({ required }) => required), ...fields.filter(({ required }) => !required)];
 }
 

@@ -18,7 +18,7 @@ import './result.css';
 const TOKENS_PAGE = 100;
 const PEOPLE_PAGE = 500;
 
-/** The caller of an access token, as a host makes it out. */
+/** The caller of an access token, as a host resolves it. */
 const callerOfToken = ({ name, claims, toolsets }: Pick<PlaygroundCaller, 'claims'> & TokenAccess): Caller => {
   const text = (claim: string): string | null => (typeof claims[claim] === 'string' ? claims[claim] : null);
   const groups = Array.isArray(claims['groups']) ? claims['groups'].filter((group) => typeof group === 'string') : [];
@@ -38,7 +38,7 @@ interface TokenAccess {
   readonly toolsets: string[] | null;
 }
 
-/** A person who signed in from an MCP client, with the claims of the token that they get. */
+/** A person signed in from an MCP client, with the claims of their token. */
 const callerOfPerson = ({ id, username, display_name, email, groups }: Person): Caller => {
   const identity = { sub: id, name: display_name ?? username, groups };
   return { ...identity, email, claims: email === null ? identity : { ...identity, email } };
@@ -47,26 +47,26 @@ const callerOfPerson = ({ id, username, display_name, email, groups }: Person): 
 const personLabel = ({ username, display_name }: Person): string =>
   display_name === null ? username : `${display_name} (${username})`;
 
-/** What decides which toolsets a caller has. */
+/** The inputs that decide which toolsets a caller has. */
 export const rightsOf = ({ toolsets, groups = [] }: Caller) => (toolsets === undefined ? { groups } : { toolsets });
 
-/** A stored definition that the caller may or may not see. */
+/** A stored definition whose visibility is checked for the caller. */
 export interface Subject {
   readonly kind: 'tool' | 'resource' | 'prompt';
   readonly id: string;
 }
 
-/** Runs as a chosen caller: whose values are bound, whose masks hold, and what it sees. */
+/** Runs as a selected caller: its values are bound, its masks apply, and its visible toolsets are shown. */
 export function ShowAs(props: {
   label: string;
   nobody: string;
   choice: CallerChoice;
   onChange: (choice: CallerChoice) => void;
-  /** The definition that is being looked at. */
+  /** The definition on the page. */
   subject?: Subject | undefined;
 }) {
   const { session } = useKernel();
-  /** They can be many, and most people who see this choose none. */
+  /** The list can be long and is seldom needed, so it loads on demand. */
   const [reached, setReached] = createSignal(untrack(() => props.choice.chosen !== NONE));
   const tokens = useQuery(
     async (read) => {
@@ -83,7 +83,7 @@ export function ShowAs(props: {
     { watch: reached },
   );
   const toolsets = useQuery((read) => read('toolsets.list', { limit: 1 }));
-  /** Without any, everybody sees everything. */
+  /** Without toolsets, every caller sees everything. */
   const limited = () => (toolsets.data()?.total ?? 0) > 0;
   const chosen = () => props.choice.chosen;
   const typed = () => props.choice.typed;
@@ -96,10 +96,10 @@ export function ShowAs(props: {
       label: `Token ${name}`,
       hint: toolsets === null ? undefined : `Toolsets: ${toolsets.join(', ') || 'none'}`,
     })),
-    { value: TYPED, label: 'Typed values' },
+    { value: TYPED, label: 'Custom values' },
   ];
   const type = (typed: Caller) => {
-    // What is no JSON yet is said at its field.
+    // The field shows the error of invalid JSON.
     const caller = typeof typed.claims === 'object' ? { ...typed, sub: typed.sub || null } : props.choice.caller;
     props.onChange({ chosen: TYPED, caller, typed });
   };
@@ -161,7 +161,7 @@ export function ShowAs(props: {
   );
 }
 
-/** What the chosen caller sees, by the working copy. */
+/** What the selected caller sees, according to the working copy. */
 function Seen(props: { caller: Caller; subject: Subject | undefined }) {
   const seen = useQuery((read) => read('toolsets.visible', rightsOf(props.caller)), {
     watch: () => JSON.stringify(rightsOf(props.caller)),

@@ -3,11 +3,11 @@ import { lazyPart } from '#ui/src/components/show/lazy-part.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { useAct } from '#ui/src/components/use-act.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import type { NewTest } from './kept.ts';
+import type { NewTest } from './expectation.ts';
 
 const TestEditor = lazyPart(async () => (await import('./test-editor.tsx')).TestEditor);
 
-/** Stands beside a result: the next deploys are to give it too. */
+/** Keeps a result as a test of its definition. */
 export function KeepTest(props: { about: () => Promise<NewTest | undefined> | NewTest | undefined }) {
   const { session, toasts } = useKernel();
   const { act } = useAct();

@@ -2,6 +2,7 @@ import { For, Show } from 'solid-js';
 import * as v from 'valibot';
 import type { Test, TestDraft } from '#core/contract/definitions/tests.ts';
 import { field as marked } from '#core/contract/marks.ts';
+import { Button } from '#ui/src/components/button.tsx';
 import { Drawer } from '#ui/src/components/dialog.tsx';
 import { Switch } from '#ui/src/components/form/choice.tsx';
 import { TextArea, TextField } from '#ui/src/components/form/field.tsx';
@@ -9,14 +10,14 @@ import { FormFoot } from '#ui/src/components/form/form-foot.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { useRecordForm } from '#ui/src/components/use-form.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import type { NewTest } from './kept.ts';
+import type { NewTest } from './expectation.ts';
 import { fromForm, type TestForm, toForm } from './test-draft.ts';
 
 type TextName = { [K in keyof TestForm]: TestForm[K] extends string ? K : never }[keyof TestForm];
 interface Field {
   readonly name: TextName;
   readonly label: string;
-  /** Where it makes sense: of a failed call, of any result, of one with rows. */
+  /** When the option is offered: for a failed call, for any result, for one with rows. */
   readonly of: 'any' | 'error' | 'result' | 'rows';
   /** Lines of JSON. */
   readonly rows?: number;
@@ -33,12 +34,12 @@ const FIELDS: readonly Field[] = [
   },
   {
     name: 'contains',
-    label: 'Some row has',
+    label: 'Contains rows',
     of: 'rows',
     rows: 3,
     hint: 'A list of objects such as [{"id": 7}], one for each row.',
   },
-  { name: 'columns', label: 'Columns', of: 'rows', hint: 'Names, with commas.' },
+  { name: 'columns', label: 'Columns', of: 'rows', hint: 'Column names, separated by commas.' },
   { name: 'absent_columns', label: 'Absent columns', of: 'rows' },
   { name: 'min', label: 'Minimum rows', of: 'rows' },
   { name: 'max', label: 'Maximum rows', of: 'rows' },
@@ -47,7 +48,7 @@ const FIELDS: readonly Field[] = [
   { name: 'max_bytes', label: 'Maximum size (bytes)', of: 'result' },
 ];
 
-/** A text or a switch each: `fromForm` says what is wrong with it. */
+/** A string or a boolean per field: `fromForm` validates them. */
 const Fields = v.looseObject(
   Object.fromEntries(
     [
@@ -71,10 +72,11 @@ export function TestEditor(props: { test: Test | NewTest | undefined; onClose: (
 
 function Editor(props: { test: Test | NewTest; onClose: () => void; onSaved: (() => void) | undefined }) {
   const { call, toasts } = useKernel();
-  // The editor is made anew for each test.
+  // Each test creates a new editor.
   // oxlint-disable-next-line solid/reactivity
   const { test } = props;
   const before = 'id' in test ? test : undefined;
+  const whole = 'whole' in test ? test.whole : undefined;
   const form = useRecordForm<Test | undefined, TestForm>({
     record: () => before,
     kind: 'test',
@@ -111,7 +113,7 @@ function Editor(props: { test: Test | NewTest; onClose: () => void; onSaved: (()
         <TextField label="Name" required {...form.text('name')} autofocus />
         <TextArea label="Arguments" mono rows={4} {...form.text('arguments')} hint="What the caller sends, as JSON." />
         <Show when={'arguments_unknown' in test && test.arguments_unknown}>
-          <Notice tone="plain">The arguments of this call are not known. Enter those that the test sends.</Notice>
+          <Notice tone="plain">The arguments of this call are unknown. Enter the arguments that the test sends.</Notice>
         </Show>
         <Show when={test.caller}>
           <Notice tone="plain">The test runs as the chosen caller, with their values, masks and session values.</Notice>
@@ -121,9 +123,18 @@ function Editor(props: { test: Test | NewTest; onClose: () => void; onSaved: (()
           {(field) => {
             const shared = { ...field, optional: true, mono: true };
             return (
-              <Show when={field.rows} fallback={<TextField {...shared} {...form.text(field.name)} />}>
-                <TextArea {...shared} {...form.text(field.name)} />
-              </Show>
+              <div class="stack" data-gap="1">
+                <Show when={field.rows} fallback={<TextField {...shared} {...form.text(field.name)} />}>
+                  <TextArea {...shared} {...form.text(field.name)} />
+                </Show>
+                <Show when={field.name === 'equals' && whole !== undefined && form.values.equals === ''}>
+                  <div class="row">
+                    <Button size="small" kind="quiet" onPress={() => form.set('equals', JSON.stringify(whole, null, 2))}>
+                      Compare with the whole result
+                    </Button>
+                  </div>
+                </Show>
+              </div>
             );
           }}
         </For>

@@ -14,7 +14,7 @@ import { useQuery } from '#ui/src/components/use-query.ts';
 import { allOf } from '#ui/src/kernel/data/all-of.ts';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import type { NewTest } from './kept.ts';
+import type { NewTest } from './expectation.ts';
 import { LastResult } from './test-result.tsx';
 import { tally } from './words.ts';
 import { passesFocus } from '#ui/src/components/form/passes-focus.ts';

@@ -4,11 +4,11 @@ import { StatusDot } from '#ui/src/components/badge.tsx';
 import { Bullets } from '#ui/src/components/show/bullets.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
 import { duration } from '#ui/src/kernel/words.ts';
-import { STATES } from './words.ts';
+import { stateOf } from './words.ts';
 
 /** What the newest run of a test found. */
 export function LastResult(props: { test: Test }) {
-  const state = () => STATES[props.test.last?.status ?? 'never'];
+  const state = () => stateOf(props.test.last?.status);
   return (
     <div class="stack" data-gap="2">
       <span class="row">

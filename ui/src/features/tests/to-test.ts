@@ -1,10 +1,10 @@
 import type { Call } from '#ui/src/api.ts';
-import type { Expect, TestOwner } from '#core/contract/definitions/tests.ts';
-import { type KeptRun, kindOfRun } from '#ui/src/features/run/kept-runs.ts';
-import { expectOf, nameFor, type NewTest } from './kept.ts';
+import type { TestOwner } from '#core/contract/definitions/tests.ts';
+import { type StoredRun, kindOfRun } from '#ui/src/features/run/stored-runs.ts';
+import { expectOf, nameFor, type NewTest, wholeOf } from './expectation.ts';
 
 /** A test that expects what a call gave. The deployed name leads to the definition; undefined: it is gone or renamed. */
-export async function toTest(call: Call, run: KeptRun): Promise<NewTest | undefined> {
+export async function toTest(call: Call, run: StoredRun): Promise<NewTest | undefined> {
   const { offer, values, result } = run;
   const kind = kindOfRun(run);
   // The record of exactly this name comes first.
@@ -12,17 +12,18 @@ export async function toTest(call: Call, run: KeptRun): Promise<NewTest | undefi
   const found = items.find(({ name }) => name === offer.name);
   if (found === undefined) return undefined;
   const owner: TestOwner = { kind, id: found.id };
-  return { owner, name: nameFor(offer.name, values), arguments: values, expect: expectedOf(kind, result) };
+  return { owner, name: nameFor(offer.name, values), arguments: values, ...expectationOf(kind, result) };
 }
 
-function expectedOf(kind: TestOwner['kind'], result: KeptRun['result']): Expect {
+function expectationOf(kind: TestOwner['kind'], result: StoredRun['result']): Pick<NewTest, 'expect' | 'whole'> {
   if (result === undefined) return {};
-  if (result.is_error) return { error: true };
+  if (result.is_error) return { expect: { error: true } };
   const { json, table, parts, truncated } = result;
   if (kind !== 'prompt' && json !== undefined) {
-    const expected = table === undefined ? { equals: json } : expectOf({ ...table, truncated });
-    return 'equals' in expected ? { equals: json } : expected;
+    if (table === undefined) return { expect: { equals: json } };
+    const rows = { ...table, truncated };
+    return { expect: expectOf(rows), ...('whole' in wholeOf(rows) ? { whole: json } : {}) };
   }
   const [only, ...more] = parts;
-  return only === undefined || more.length > 0 || only.kind !== 'text' ? {} : { equals: only.data };
+  return only === undefined || more.length > 0 || only.kind !== 'text' ? {} : { expect: { equals: only.data } };
 }

@@ -1,12 +1,11 @@
 import type { TestStatus } from '#core/contract/definitions/tests.ts';
+import { CHECK_CHOICES } from '#core/contract/fields.ts';
 import type { Tone } from '#ui/src/components/badge.tsx';
 
-export const STATES: Readonly<Record<TestStatus | 'never', { readonly label: string; readonly tone: Tone }>> = {
-  passed: { label: 'Passed', tone: 'good' },
-  failed: { label: 'Failed', tone: 'bad' },
-  skipped: { label: 'Skipped', tone: 'warning' },
-  never: { label: 'Not run yet', tone: 'plain' },
-};
+const TONES = { passed: 'good', failed: 'bad', skipped: 'warning' } as const;
+
+export const stateOf = (status: TestStatus | undefined): { readonly label: string; readonly tone: Tone } =>
+  status === undefined ? { label: 'Not run yet', tone: 'plain' } : { label: CHECK_CHOICES[status].label, tone: TONES[status] };
 
 /** `2 passed, 1 failed`. */
 export function tally({ passed, failed, skipped }: { passed: number; failed: number; skipped: number }): string {

@@ -1,6 +1,6 @@
 type Load<T> = (skip: number, limit: number) => Promise<{ items: readonly T[]; total: number }>;
 
-/** A whole list, in pages of as many as the server gives at once; `most` ends it earlier. */
+/** A whole list, read in pages of the server's maximum size, up to `most` items. */
 export async function allOf<T>(load: Load<T>, page: number, most = Number.POSITIVE_INFINITY) {
   const first = await load(0, page);
   const pages = Math.ceil(Math.min(first.total, most) / page);
@@ -8,11 +8,11 @@ export async function allOf<T>(load: Load<T>, page: number, most = Number.POSITI
   return { ...first, items: distinct([first, ...others].flatMap(({ items }) => items)) };
 }
 
-/** A record as it is by now, of a list that cannot be asked for one; undefined: it is not there any more. */
+/** Reads a record again from a list without a single-record endpoint; undefined: it no longer exists. */
 export const again = async <T extends { readonly id: string }>({ id }: T, load: Load<T>): Promise<T | undefined> =>
   (await allOf(load, 100)).items.find((one) => one.id === id);
 
-/** Something new at the head of a list moves its last row to the next page, where it is seen again. */
+/** A new item at the head of a list moves the last row to the next page, where it appears a second time. */
 export function distinct<T>(items: readonly T[]): readonly T[] {
   const seen = new Set<unknown>();
   return items.filter((item) => {

@@ -1,52 +1,53 @@
 import type { Call } from '#ui/src/api.ts';
 import type { OperationName, Output, RawInput } from '#core/contract/index.ts';
+import { isEdited, sourcesOf } from './freshness.ts';
 import { createQuerySignals, keepEqual, type Query } from './query.ts';
+import type { Refresher } from './refresher.ts';
 
-/** Asks for the answer of an operation that reads; queries that ask for the same share one request. */
+/** Reads an operation through the cache; queries with the same input share one request. */
 export type Read = <N extends OperationName>(name: N, input: RawInput<N>) => Promise<Output<N>>;
 
-/** A query that belongs to a part of the page: `close` when that part is gone. */
+/** A query of a part of the page; `close` it when that part unmounts. */
 export interface CachedQuery<T> extends Query<T> {
-  /** Shows at once what is known and asks again for what is not new. */
+  /** Shows cached answers at once and reloads those that are not fresh. */
   readonly show: () => Promise<void>;
-  /** Whether something that it read is old, as `judge` says of its noun and the moment it was asked for. */
-  readonly isOld: (judge: (nouns: readonly string[], since: number) => boolean) => boolean;
   readonly close: () => void;
 }
 
 export interface Cache {
-  query<T>(load: (read: Read) => Promise<T>): CachedQuery<T>;
-  /** What was read of these nouns is no longer true; undefined: nothing is. Whoever shows it reads it again. */
-  invalidate(nouns?: readonly string[]): void;
+  /** @param live whether changes of other people reload it; otherwise this holds for all but the records that forms edit. */
+  query<T>(load: (read: Read) => Promise<T>, live?: boolean): CachedQuery<T>;
+  /** Marks answers that are derived from a source as outdated; undefined: all. Visible ones reload. */
+  invalidate(source?: string): void;
 }
 
-/** Two parts of a page that ask one after the other share an answer this young. */
+/** Two parts of a page that read one after the other share an answer up to this age. */
 const SHARED_MS = 1_000;
-/** A reload after a change shares the request that the change itself began. */
+/** A reload after a change shares the request that the change triggered. */
 const SAME_MOMENT_MS = 100;
-/** What nobody shows is kept this long, for who comes back. */
-const KEPT_MS = 300_000;
+/** Lifetime of answers without a reader, for a person who returns to the page. */
+const UNREAD_MS = 300_000;
 const ANY_AGE = Number.NEGATIVE_INFINITY;
 
 /** A reader that waits for its answer. */
 const WAITS = Symbol('waits');
 
-const nounOf = (name: OperationName): string => name.replace(/\..*/, '');
-
 interface Entry {
   readonly name: OperationName;
   readonly input: unknown;
-  /** Who reads it again when it changes, with the answer that it has. */
+  /** Readers to notify of a change, with the answer that each has. */
   readonly readers: Map<() => void, unknown>;
-  /** When the newest request began; `ANY_AGE` when its answer is no longer true. */
+  /** Start time of the newest request; `ANY_AGE` when its answer is outdated. */
   begun: number;
   answer: Promise<unknown> | undefined;
   value: unknown;
   abort: AbortController | undefined;
+  /** Ends the automatic reloads. */
+  unfollow: (() => void) | undefined;
 }
 
-/** Answers of reading operations by name and input, for as long as they are true. */
-export function createCache(call: Call, now: () => number = () => performance.now()): Cache {
+/** Answers of reading operations by name and input, until they are outdated. */
+export function createCache(call: Call, now: () => number = () => performance.now(), follow?: Refresher): Cache {
   const entries = new Map<string, Entry>();
 
   const ask = (entry: Entry): Promise<unknown> => {
@@ -55,7 +56,7 @@ export function createCache(call: Call, now: () => number = () => performance.no
     entry.abort = abort;
     const answer: Promise<unknown> = call(entry.name, entry.input as never, abort.signal).then(
       (value: unknown) => {
-        // Whoever waits for an answer that a newer one replaces waits for that one.
+        // A newer request replaced this one, so its callers get the newer answer.
         if (entry.answer !== answer) return entry.answer ?? value;
         entry.value = keepEqual(entry.value, value);
         entry.abort = undefined;
@@ -74,7 +75,10 @@ export function createCache(call: Call, now: () => number = () => performance.no
 
   const leave = (entry: Entry, reader: () => void) => {
     entry.readers.delete(reader);
-    if (entry.readers.size > 0 || entry.abort === undefined) return;
+    if (entry.readers.size > 0) return;
+    entry.unfollow?.();
+    entry.unfollow = undefined;
+    if (entry.abort === undefined) return;
     entry.abort.abort();
     [entry.answer, entry.abort] = [undefined, undefined];
   };
@@ -83,7 +87,7 @@ export function createCache(call: Call, now: () => number = () => performance.no
     const key = `${name} ${JSON.stringify(input)}`;
     const found = entries.get(key);
     if (found !== undefined) return found;
-    for (const [other, { readers, begun }] of entries) if (readers.size === 0 && begun < now() - KEPT_MS) entries.delete(other);
+    for (const [other, { readers, begun }] of entries) if (readers.size === 0 && begun < now() - UNREAD_MS) entries.delete(other);
     const entry: Entry = {
       name,
       input,
@@ -92,13 +96,24 @@ export function createCache(call: Call, now: () => number = () => performance.no
       answer: undefined,
       value: undefined,
       abort: undefined,
+      unfollow: undefined,
     };
     entries.set(key, entry);
     return entry;
   };
 
+  const notify = (list: readonly Entry[]) => {
+    for (const reader of new Set(list.flatMap(({ readers }) => [...readers.keys()]))) reader();
+  };
+  const shownAnswer = (entry: Entry) => ({
+    name: entry.name,
+    since: () => (entry.abort === undefined ? entry.begun : undefined),
+    // An equal answer notifies no reader, so a page to which nothing happens draws nothing again.
+    reload: () => void ask(entry).catch(() => notify([entry])),
+  });
+
   return {
-    query<T>(load: (read: Read) => Promise<T>) {
+    query<T>(load: (read: Read) => Promise<T>, live?: boolean) {
       const signals = createQuerySignals<T>();
       let used = new Set<Entry>();
       let newest = 0;
@@ -115,13 +130,18 @@ export function createCache(call: Call, now: () => number = () => performance.no
           if (mine === newest && !closed) {
             reads.add(entry);
             entry.readers.set(again, WAITS);
+            if (live ?? !isEdited(name)) entry.unfollow ??= follow?.(shownAnswer(entry));
           }
-          // A form begins with a record as it is now.
-          const needed = name.endsWith('.get') ? fresh : oldest;
+          // A form starts with the current record.
+          const needed = isEdited(name) ? fresh : oldest;
           const known = entry.begun !== ANY_AGE && entry.begun >= needed ? entry.answer : undefined;
           if (known !== undefined && entry.begun < fresh) old = true;
-          const answer = await (known ?? ask(entry));
-          if (entry.readers.has(again)) entry.readers.set(again, answer);
+          const note = (given: unknown) => void (entry.readers.has(again) && entry.readers.set(again, given));
+          const answer = await (known ?? ask(entry)).catch((fault: unknown) => {
+            note(undefined);
+            throw fault;
+          });
+          note(answer);
           return answer;
         };
         const before = used;
@@ -134,7 +154,7 @@ export function createCache(call: Call, now: () => number = () => performance.no
         await loaded;
         return mine === newest ? old && !closed : latest;
       };
-      /** @returns whether something older than `fresh` was shown. */
+      /** @returns whether an answer older than `fresh` was shown. */
       const run = (oldest: number, fresh: number): Promise<boolean> => (latest = begin(oldest, fresh));
       const again = () => void run(ANY_AGE, ANY_AGE);
 
@@ -148,25 +168,23 @@ export function createCache(call: Call, now: () => number = () => performance.no
           const fresh = now() - SAME_MOMENT_MS;
           await run(fresh, fresh);
         },
-        isOld: (judge) =>
-          [...used].some(({ name, begun, answer }) => answer === undefined || judge([nounOf(name)], begun)),
         close() {
           closed = true;
           for (const entry of used) leave(entry, again);
         },
       };
     },
-    invalidate(nouns) {
-      const notified = new Set<() => void>();
+    invalidate(source) {
+      const outdated: Entry[] = [];
       for (const [key, entry] of entries) {
-        const [noun = '', verb] = entry.name.split('.');
-        // The record under an open form changes when the form is saved or opened again.
-        if ((nouns !== undefined && !nouns.includes(noun)) || (verb === 'get' && entry.readers.size > 0)) continue;
-        entry.begun = ANY_AGE;
+        if (source !== undefined && !sourcesOf(entry.name).includes(source)) continue;
+        const is_edited = isEdited(entry.name);
         if (entry.readers.size === 0) entries.delete(key);
-        for (const reader of entry.readers.keys()) notified.add(reader);
+        else if (!is_edited) outdated.push(entry);
+        // The record of an open form is replaced only when the form is saved or opened again; a live query compares it.
+        if (!is_edited || entry.unfollow !== undefined) entry.begun = ANY_AGE;
       }
-      for (const reader of notified) reader();
+      notify(outdated);
     },
   };
 }

@@ -11,7 +11,7 @@ export interface StreamSocket {
   close(): void;
 }
 
-/** The part of a document that says whether somebody looks. */
+/** The visibility of a document. */
 interface StreamPage {
   readonly visibilityState: string;
   addEventListener(type: 'visibilitychange', listener: () => void): void;
@@ -21,20 +21,23 @@ interface StreamPage {
 interface LiveStream {
   readonly state: () => StreamState;
   readonly open: () => void;
-  /** Asks for the address again, unless it is closed: then the next `open` does. */
+  /** Reconnects with a new address; a closed stream does so on the next `open`. */
   readonly reopen: () => void;
-  /** Resolves when the server knows of it, or the line has never come about. */
+  /** Resolves when the server has confirmed, or when the connection was never established. */
   readonly close: () => Promise<void>;
 }
 
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 15_000;
-/** The server sends a ping every 25 seconds. A line without one is dead, as after a sleep of the computer, which closes nothing. */
+/**
+ * The server sends a ping every 25 seconds. A connection without one is dead, for example after the computer slept, which closes no
+ * socket.
+ */
 const SILENT_MS = 60_000;
 
 /**
- * A line to the server that is opened again when it breaks, later and later, and on a hidden page once it is shown. `url` is asked each time, so that it may say
- * from where to go on. A close code of `final` (session ended) is not tried again.
+ * A WebSocket that reconnects with increasing delays, on a hidden page only once it is visible again. `url` is called for each attempt,
+ * so it can contain a resume position. A close code in `final` (session ended) is not retried.
  */
 export function createLiveStream(options: {
   readonly url: () => string;
@@ -97,7 +100,7 @@ export function createLiveStream(options: {
     if (is_due) retry();
   };
 
-  /** Sockets that were given up before they were open. */
+  /** Sockets that were abandoned before they were open. */
   let closing: Promise<unknown> = Promise.resolve();
   const drop = () => {
     timers.clear(timer);
@@ -136,7 +139,7 @@ export function createLiveStream(options: {
   };
 }
 
-/** A browser reports a line that is closed before it is open. */
+/** Browsers log an error for a socket that is closed before it is open. */
 function closeOnceOpen(socket: StreamSocket): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   socket.addEventListener('open', () => {

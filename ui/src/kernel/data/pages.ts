@@ -4,25 +4,28 @@ import { keepEqual } from './query.ts';
 import { type Problem, toProblem } from '#ui/src/kernel/problem.ts';
 
 export interface Pages<T> {
-  /** What was loaded so far; undefined before the first answer. */
+  /** The items loaded so far; undefined before the first answer. */
   readonly items: () => readonly T[] | undefined;
   readonly total: () => number | undefined;
   readonly problem: () => Problem | undefined;
   readonly pending: () => boolean;
-  /** Whether the items are those of another filter. */
+  /** Whether the items belong to an earlier filter. */
   readonly stale?: () => boolean;
   readonly done: () => boolean;
-  /** The next page behind what is there. */
+  /** Loads the next page. */
   readonly more: () => Promise<void>;
-  /** From the beginning, as much as was shown before; what is shown stays until the answer is there. */
+  /** Reloads from the start as many items as are shown; the shown items stay until then. */
   readonly reload: () => Promise<void>;
-  /** From the beginning, one page: another filter. */
+  /** Loads the first page only, for a new filter. */
   readonly restart: () => Promise<void>;
 }
 
 type LoadPage<T> = (skip: number, limit: number, signal: AbortSignal) => Promise<{ items: readonly T[]; total: number }>;
 
-/** A long list that is loaded piece by piece, at most `most` at once. A newer request gives up the one before it; what did not change stays the same objects. */
+/**
+ * A list that is loaded page by page, at most `most` items per request. A newer request aborts the earlier one; unchanged items stay the
+ * same objects.
+ */
 export function createPages<T>(load: LoadPage<T>, { size = 50, most = 500 }: { size?: number; most?: number } = {}): Pages<T> {
   const [items, setItems] = createSignal<readonly T[]>();
   const [total, setTotal] = createSignal<number>();
@@ -30,8 +33,8 @@ export function createPages<T>(load: LoadPage<T>, { size = 50, most = 500 }: { s
   const [pending, setPending] = createSignal(false);
   let current: AbortController | undefined;
 
-  /** @param wanted how many from there on: more requests than one when the server gives fewer at once. */
-  const fetch = async (skip: number, wanted: number) => {
+  /** @param wanted number of items after `skip`: needs several requests when the server's page is smaller. */
+  const fetch = async (skip: number, length_needed: number) => {
     current?.abort();
     const mine = new AbortController();
     current = mine;
@@ -41,15 +44,15 @@ export function createPages<T>(load: LoadPage<T>, { size = 50, most = 500 }: { s
       let all = 0;
       let ended = false;
       for (;;) {
-        const answer = await load(skip + loaded.length, Math.min(most, wanted - loaded.length), mine.signal);
+        const answer = await load(skip + loaded.length, Math.min(most, length_needed - loaded.length), mine.signal);
         if (mine !== current) return;
         loaded.push(...answer.items);
         all = answer.total;
         ended = answer.items.length === 0 || skip + loaded.length >= all;
-        if (ended || loaded.length >= wanted) break;
+        if (ended || loaded.length >= length_needed) break;
       }
       const shown = setItems((before) => keepEqual(before, distinct([...(before ?? []).slice(0, skip), ...loaded])));
-      // What is new at the head since is not counted: no page brings it.
+      // New items at the head since the first page are not counted, because no further page contains them.
       setTotal(ended ? shown?.length : all);
       setProblem(undefined);
     } catch (fault) {

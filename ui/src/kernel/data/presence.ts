@@ -1,22 +1,25 @@
-/** Whether a person is looking: nothing is asked repeatedly for a hidden page, or to keep the session of somebody who left alive. */
+/**
+ * Whether a person is looking at the page: a hidden page does not poll, and neither does an idle one, since that would extend the
+ * session.
+ */
 export interface Presence {
   readonly here: () => boolean;
   /**
-   * Resolves at once, or when the pointer that is pressed was released and its click has run: what a list does by itself waits for
-   * it, since a click is lost when what was pressed moves or goes.
+   * Resolves at once, or after the current press and its click have ended: automatic list updates wait for it, because a click is lost
+   * when its target moves or unmounts.
    */
   readonly released: () => Promise<void>;
   readonly pressed: () => boolean;
 }
 
 const LEFT_AFTER_MS = 15 * 60_000;
-/** What a person left for longer than this is read again when they are back: nothing polls for who is away, or on a computer that sleeps. */
+/** After a longer absence, everything reloads: there is no polling while the person is away or the computer sleeps. */
 const AWAY_MS = 5 * 60_000;
-/** A scroll bar and a context menu swallow the release. */
+/** Scroll bars and context menus swallow the release. */
 const LONGEST_PRESS_MS = 2_000;
 const SIGNS = ['pointerdown', 'pointermove', 'keydown', 'wheel', 'focus'] as const;
 
-/** @param onReturn what is shown may be old: the person was away, or the browser had stopped the page. */
+/** @param onReturn called when the data may be outdated: after an absence, or after the browser froze the page. */
 export function createPresence(browser: Window, onReturn: () => void = () => undefined): Presence {
   let seen = Date.now();
   const see = () => {
@@ -28,7 +31,7 @@ export function createPresence(browser: Window, onReturn: () => void = () => und
   browser.document.addEventListener('visibilitychange', () => {
     if (browser.document.visibilityState === 'visible') see();
   });
-  // Frozen in the background, or kept for the way back: no timer ran and no answer came.
+  // The page was frozen in the background or in the back/forward cache: no timers ran and no answers arrived.
   browser.document.addEventListener('resume', onReturn);
   browser.addEventListener('pageshow', ({ persisted }) => {
     if (persisted) onReturn();
@@ -36,7 +39,7 @@ export function createPresence(browser: Window, onReturn: () => void = () => und
   let press: Press | undefined;
   const release = () => {
     const ended = press;
-    // The click comes right after the release.
+    // The click follows right after the release.
     if (ended !== undefined) setTimeout(ended.end);
   };
   browser.addEventListener('pointerdown', () => (press ??= startPress(() => (press = undefined))), { capture: true });

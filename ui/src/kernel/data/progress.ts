@@ -3,17 +3,17 @@ import type { Progress } from '#core/contract/observe/progress.ts';
 import { type Call, newKey } from '#ui/src/api.ts';
 import { createPoll, type Timers } from './query.ts';
 
-/** A call that is answered sooner shows nothing. */
+/** Poll interval; a faster call shows no progress. */
 const LOOK_MS = 500;
 
 interface Followed {
-  /** Undefined: nothing is known, or nothing is under way. */
+  /** Undefined: unknown, or no call is running. */
   readonly progress: () => Progress | undefined;
-  /** Makes a call and looks meanwhile how far it is. */
+  /** Makes a call and polls its progress. */
   readonly call: Call;
 }
 
-/** One long change at a time, with its progress. */
+/** One long-running change at a time, with its progress. */
 export function createProgress(call: Call, timers?: Timers): Followed {
   const [progress, setProgress] = createSignal<Progress>();
   let current: string | undefined;

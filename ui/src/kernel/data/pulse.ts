@@ -1,32 +1,28 @@
 import { untrack } from 'solid-js';
+import type { Announcement } from '#core/contract/announcements.ts';
 import type { OperationName } from '#core/contract/index.ts';
 import { parseJson } from '#ui/src/kernel/json.ts';
-import { affectedBy } from './affected.ts';
+import { changedBy, sourcesOf } from './freshness.ts';
 import { createLiveStream, type StreamSocket } from './live-stream.ts';
 import type { Timers } from './query.ts';
 import type { Line } from './session-gate.ts';
 
-/** What the server says has changed, so that a page which shows it asks again, and one at rest asks nothing. */
+/** Change notifications of the server, so that pages reload only outdated answers. */
 export interface Pulse {
   readonly line: Line;
-  /** Whether an answer of one of these nouns may be old that was asked for at `since`; always while nobody says what changes. */
-  readonly isOld: (nouns: readonly string[], since: number) => boolean;
+  /** Whether an answer that was requested at `since` is outdated; without a connection, every answer of some age is. */
+  readonly isOld: (name: OperationName, since: number) => boolean;
+  /** The notification of a change from this page reloads nothing: the page has reloaded what the change affects. */
+  readonly expect: (name: OperationName) => void;
 }
 
 const CHANGES_PATH = '/api/v1/changes';
-/** What moves with the clock, such as the metrics of a period, is read again after so long; and what was announced to nobody. */
-const LONGEST_MS = 60_000;
-/** Nouns by what happens without an operation. */
-const HAPPENINGS: Readonly<Record<string, readonly string[]>> = {
-  calls: ['calls', 'logs', 'metrics', 'mcp_sessions', 'insights', 'flow', 'queue', 'deploy'],
-  queue: ['queue', 'calls'],
-  hosts: ['deploy', 'server', 'flow', 'queue', 'snapshots', 'candidates'],
-  canary: ['deploy', 'snapshots', 'candidates'],
-  notices: ['notices'],
-  oauth_attempts: ['oauth_attempts', 'grants', 'oauth_clients'],
-  agent_activity: ['agent_activity'],
-  ssl: ['ssl', 'server'],
-};
+/** The age at which answers count as outdated while no notifications arrive. */
+const UNCONNECTED_MS = 15_000;
+/** Changes before the connection are unknown; an answer of this age is shown as current in any case. */
+const RECENT_MS = 1_000;
+/** The time in which the notification of a change from this page arrives. */
+const EXPECTED_MS = 2_000;
 
 interface PulseOptions {
   /** Such as `wss://example.com`. */
@@ -35,22 +31,27 @@ interface PulseOptions {
   readonly now?: () => number;
   readonly timers?: Timers;
   readonly connect?: (url: string) => StreamSocket;
-  /** A line lives on for a while without its network. */
+  /** A socket stays open for a while after the network is gone. */
   readonly online?: () => boolean;
 }
 
 export function createPulse(options: PulseOptions): Pulse {
   const { origin, onSessionEnd, now = () => performance.now(), online = () => navigator.onLine, ...more } = options;
+  /** Times of the last change, by source. */
   const changed = new Map<string, number>();
-  /** Before that anything may have changed. */
+  const expected = new Map<Announcement, number>();
   let known_since = Number.POSITIVE_INFINITY;
+  const isExpected = (what: Announcement): boolean => {
+    const since = expected.get(what);
+    expected.delete(what);
+    return since !== undefined && now() - since < EXPECTED_MS;
+  };
   const take = (text: string) => {
-    const { began, changed: list = [] } = (parseJson(text) ?? {}) as { began?: true; changed?: readonly string[] };
-    if (began) known_since = now();
-    for (const what of list) {
-      const nouns = HAPPENINGS[what] ?? affectedBy(what as OperationName, 'POST', {});
-      if (nouns === undefined) known_since = now();
-      else for (const noun of nouns) changed.set(noun, now());
+    const message = (parseJson(text) ?? {}) as { began?: true; changed?: readonly Announcement[] };
+    if (message.began) known_since = now() - RECENT_MS;
+    for (const what of message.changed ?? []) {
+      const source = isOperation(what) ? changedBy(what, 'POST', {}) : what;
+      if (source !== undefined && !isExpected(what)) changed.set(source, now());
     }
   };
   const stream = createLiveStream({
@@ -61,11 +62,14 @@ export function createPulse(options: PulseOptions): Pulse {
   });
   return {
     line: stream,
-    isOld: (nouns, since) =>
-      !online() ||
-      untrack(stream.state) !== 'open' ||
-      since <= known_since ||
-      now() - since > LONGEST_MS ||
-      nouns.some((noun) => since <= (changed.get(noun) ?? Number.NEGATIVE_INFINITY)),
+    isOld(name, since) {
+      const sources = sourcesOf(name);
+      if (sources.length === 0) return false;
+      if (!online() || untrack(stream.state) !== 'open') return now() - since > UNCONNECTED_MS;
+      return since <= known_since || sources.some((source) => since <= (changed.get(source) ?? Number.NEGATIVE_INFINITY));
+    },
+    expect: (name) => void expected.set(name, now()),
   };
 }
+
+const isOperation = (what: Announcement): what is OperationName => what.includes('.');

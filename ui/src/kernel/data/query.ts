@@ -2,16 +2,16 @@ import { createSignal } from 'solid-js';
 import { type Problem, toProblem } from '#ui/src/kernel/problem.ts';
 
 export interface Query<T> {
-  /** The newest answer; it stays while a newer one is awaited or has failed. */
+  /** The newest answer; it stays while a newer one is loading or after it failed. */
   readonly data: () => T | undefined;
   readonly problem: () => Problem | undefined;
   readonly pending: () => boolean;
-  /** Whether the answer is one to an earlier question, such as another filter. */
+  /** Whether the answer belongs to an earlier input, such as another filter. */
   readonly stale?: () => boolean;
   readonly reload: () => Promise<void>;
 }
 
-/** Data of one call that is asked for by hand. A reload gives up the one before it, so an old answer never replaces a newer one. */
+/** The data of a call, loaded by `reload`. A reload aborts the earlier one, so an old answer never replaces a newer one. */
 export function createQuery<T>(load: (signal: AbortSignal) => Promise<T>): Query<T> {
   const { query, follow } = createQuerySignals<T>();
   let current: AbortController | undefined;
@@ -30,8 +30,8 @@ export function createQuery<T>(load: (signal: AbortSignal) => Promise<T>): Query
 }
 
 /**
- * The state of a query. The parts that an answer has in common with the one before stay the same objects, so that no row is drawn
- * anew, and no menu in it closed, where nothing changed; the answer itself is always another, so that who waits for one hears of each.
+ * The state of a query. Equal parts of successive answers stay the same objects, so unchanged rows are not redrawn and their menus stay
+ * open; the answer itself is always a new object, so that every answer notifies its readers.
  */
 export function createQuerySignals<T>(): {
   readonly query: Omit<Query<T>, 'reload'>;
@@ -51,7 +51,7 @@ export function createQuerySignals<T>(): {
         setProblem(undefined);
       } catch (fault) {
         const found = toProblem(fault);
-        // What was given up is no fault to tell about.
+        // An aborted request is not an error.
         if (isCurrent() && found.code !== 'aborted') setProblem(found);
       } finally {
         if (isCurrent()) setPending(false);
@@ -75,7 +75,7 @@ interface Poll {
   readonly stop: () => void;
 }
 
-/** Repeats `run` `every_ms` after the last one ended; while `visible` is false it waits without calling. */
+/** Repeats `run` `every_ms` after the last run ended; while `visible` is false it waits without calling. */
 export function createPoll(options: {
   run: () => Promise<void>;
   every_ms: number;
@@ -109,7 +109,7 @@ function anew<T>(answer: T): T {
   return isPlain(answer) ? { ...answer } : answer;
 }
 
-/** JSON as `next`, made of the parts of `before` wherever they are equal; members of lists are matched by their `id`, or their place. */
+/** `next` with equal parts replaced by those of `before`; members of lists are matched by `id`, otherwise by index. */
 export function keepEqual<T>(before: unknown, next: T): T {
   if (Array.isArray(next)) return Array.isArray(before) ? (keepItems(before, next) as T) : next;
   if (!isPlain(before) || !isPlain(next)) return next;
@@ -118,18 +118,18 @@ export function keepEqual<T>(before: unknown, next: T): T {
   );
   const same =
     members.length === Object.keys(before).length &&
-    // In the same order, which a person sees.
-    Object.keys(before).every((name, place) => members[place]?.[0] === name && Object.is(members[place][1], before[name]));
+    // In the same order, which is visible to people.
+    Object.keys(before).every((name, index) => members[index]?.[0] === name && Object.is(members[index][1], before[name]));
   return (same ? before : Object.fromEntries(members)) as T;
 }
 
 function keepItems(before: readonly unknown[], next: readonly unknown[]): readonly unknown[] {
   const by_id = new Map(before.map((item) => [idOf(item), item]));
-  const merged = next.map((item, place) => {
+  const merged = next.map((item, index) => {
     const id = idOf(item);
-    return keepEqual(id === undefined ? before[place] : by_id.get(id), item);
+    return keepEqual(id === undefined ? before[index] : by_id.get(id), item);
   });
-  const same = merged.length === before.length && merged.every((item, place) => Object.is(item, before[place]));
+  const same = merged.length === before.length && merged.every((item, index) => Object.is(item, before[index]));
   return same ? before : merged;
 }
 
@@ -138,7 +138,7 @@ const idOf = (item: unknown): unknown => (isPlain(item) ? item['id'] : undefined
 const isPlain = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 
-/** Several queries as one: the first problem, and all of them again. */
+/** Combines queries: the first problem, and a reload of all. */
 export const together = (...queries: readonly Pick<Query<unknown>, 'problem' | 'reload'>[]) => ({
   problem: () => queries.map((query) => query.problem()).find((problem) => problem !== undefined),
   reload: async () => void (await Promise.all(queries.map((query) => query.reload()))),

@@ -1,6 +1,6 @@
 import { routes } from '#core/contract/routes.ts';
 import type { Call } from '#ui/src/api.ts';
-import { changesNothing } from './affected.ts';
+import { mayAbort } from './freshness.ts';
 
 /** As `fetch`, for what is no operation. */
 export type Send = (path: string, init: RequestInit) => Promise<Response>;
@@ -55,7 +55,7 @@ export function createSessionGate(call: Call, send: Send): SessionGate {
       const { method, least } = routes[name];
       if (least === null) return call(name, input, signal, ...more);
       if (halted !== undefined) await goesOn(halted.promise);
-      if (changesNothing(name, method, input)) return call(name, input, whileRead(signal), ...more);
+      if (mayAbort(name, method, input)) return call(name, input, whileRead(signal), ...more);
       return follow(call(name, input, signal, ...more));
     },
     async send(path, init) {

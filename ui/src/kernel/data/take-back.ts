@@ -1,19 +1,19 @@
-import type { EntityKind } from '#core/contract/entities.ts';
+import type { EntityType } from '#core/contract/history.ts';
 import { AppError } from '#core/errors.ts';
 import type { Call } from '#ui/src/api.ts';
 
 interface Changed {
-  readonly type: EntityKind;
+  readonly type: EntityType;
   readonly id: string;
 }
 
-/** What was done here: the history has to have nothing newer of it. `version` is the one that the change made. */
+/** A change of this browser, which must be the newest one in the history. `version` is the one that it created. */
 type Done =
   | { readonly action: 'update'; readonly entity: Changed; readonly version: number }
   | { readonly action: 'delete'; readonly entity: Changed }
   | { readonly action: 'import'; readonly batch_id: string | null };
 
-/** Takes back through the history what was done here. It refuses when something else came after it. */
+/** Undoes a change through the history. Fails when a later change exists. */
 export async function takeBack(call: Call, done: Done): Promise<void> {
   const { items } = await call('history.list', {
     limit: 1,

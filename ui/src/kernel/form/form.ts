@@ -11,50 +11,52 @@ type Shape = Record<string, unknown>;
 export type FormSchema = v.GenericSchema<Shape, Shape>;
 
 export interface FormOptions<T extends Shape, O> {
-  /** The contract's own schema of what is sent; fields that the form does not have must have defaults. */
+  /** The contract's schema of the request; fields without a form control need defaults. */
   readonly schema: FormSchema;
   readonly initial: () => T;
-  /** Sends what passed the schema. A fault that names fields is shown at them. */
+  /** Sends the validated values. Errors that name fields are shown there. */
   readonly submit: (values: T) => Promise<O>;
   readonly onDone?: (answer: O) => void;
-  /** Checks beyond the schema: a sentence for each field that is wrong, by its path. */
+  /** Checks beyond the schema: an error per field path. */
   readonly check?: (values: T) => Readonly<Record<string, string | undefined>>;
 }
 
 export interface Form<T extends Shape = Shape> {
-  /** What is sent, with what its fields say of themselves. */
+  /** The schema of the request, with the marks of its fields. */
   readonly schema: FormSchema;
   /** Reactive and read-only; change through `set` and `change`. */
   readonly values: T;
+  /** The value of a field, which may be in a row of a list: `issuers.0.audience`. */
+  value(path: Path<T>): unknown;
   set(path: Path<T>, value: unknown): void;
   change(change: (draft: T) => void): void;
-  /** The sentence for one field, without its name. */
+  /** The error of a field, without the field's name. */
   error(path: Path<T>): string | undefined;
-  /** The sentence for one field, or for the first of its parts that is wrong. */
+  /** The error of a field, or of its first invalid part. */
   errorWithin(path: Path<T>): string | undefined;
-  /** Every fault by its path. */
+  /** Every error by its path. */
   readonly errors: () => ReadonlyMap<string, string>;
-  /** What the last attempt failed with; its fields are in `errors`. */
+  /** The problem of the last attempt; its field errors are in `errors`. */
   readonly problem: () => Problem | undefined;
   readonly busy: () => boolean;
   readonly dirty: () => boolean;
-  /** Names of the top-level fields that differ from the beginning. */
+  /** Names of the top-level fields that differ from the base. */
   readonly changed: () => (keyof T & string)[];
   submit(event?: Event): Promise<boolean>;
-  /** Tells whether everything is right, and shows what is not. */
+  /** Returns whether the values are valid, and shows the errors. */
   validate(): boolean;
-  /** Shows at the fields what the server refused of these values, without sending them. */
+  /** Shows a server refusal of these values at the fields, without a submit. */
   refuse(problem: Problem): void;
-  /** Begins again with these values: nothing is unsaved then. */
+  /** Restarts with these values: nothing is unsaved. */
   reset(values?: T): void;
-  /** Begins again with what is stored after a save; what was typed while it was sent stays, and is not saved yet. */
+  /** Restarts with the stored values after a save; edits during the save stay, unsaved. */
   stored(values: T): void;
-  /** What everything is compared with. */
+  /** The values that changes are compared with. */
   readonly base: () => T;
-  /** The values as they are now, as a plain object. */
+  /** A plain copy of the current values. */
   readonly snapshot: () => T;
   text(path: Path<T>): TextBinding;
-  /** What is not a number is the text as it was typed: the schema refuses it, and nothing is lost. */
+  /** Text that is not a number is stored as typed: the schema refuses it, and no input is lost. */
   number(path: Path<T>): Binding<number | string | null>;
   flag(path: Path<T>): {
     readonly name: string;
@@ -77,8 +79,8 @@ interface Binding<V> {
 type TextBinding = Binding<string>;
 
 /**
- * The state of one form. The schema of the contract decides before the server is asked, in the same words; what the server
- * refuses is put to the same fields. Only getters are bound, so that spreading a binding into a component stays reactive.
+ * The state of a form. The schema of the contract validates before the request, with the same messages as the server, whose errors
+ * appear at the same fields. Bindings consist of getters, so spreading them into a component stays reactive.
  */
 export function createForm<T extends Shape, O>(options: FormOptions<T, O>): Form<T> {
   const beginning = structuredClone(options.initial());
@@ -88,9 +90,9 @@ export function createForm<T extends Shape, O>(options: FormOptions<T, O>): Form
   const [problem, setProblem] = createSignal<Problem>();
   const [busy, setBusy] = createSignal(false);
   const labels = labelsOf(options.schema);
-  /** From the first attempt on, every change is checked at once. */
+  /** After the first attempt, every change is validated at once. */
   let attempted = false;
-  /** What is being saved. */
+  /** The values of the save in progress. */
   let sent: T | undefined;
 
   const faults = (): ReadonlyMap<string, string> => {
@@ -131,7 +133,7 @@ export function createForm<T extends Shape, O>(options: FormOptions<T, O>): Form
         values,
       );
   const error = (path: string) => errors().get(path);
-  // Reads through the store, so that a change deep inside a field is noticed too.
+  // Reads through the store, so that deep changes are tracked.
   const changed = () => (Object.keys(values) as (keyof T & string)[]).filter((name) => !same(values[name], base()[name]));
   const reset: Form<T>['reset'] = (given) => {
     const next = structuredClone(given ?? base());
@@ -157,6 +159,7 @@ export function createForm<T extends Shape, O>(options: FormOptions<T, O>): Form
   return {
     schema: options.schema,
     values,
+    value: read,
     set,
     change(change) {
       setValues(produce(change));
@@ -214,7 +217,7 @@ export function createForm<T extends Shape, O>(options: FormOptions<T, O>): Form
       get error() {
         return error(path);
       },
-      // A text that was null in the beginning and is emptied again is null, not the empty text.
+      // A text that was null at first and is cleared again becomes null, not an empty string.
       onInput: (value) => set(path, value === '' && allowsNull(options.schema, path) ? null : value),
     }),
     number: (path) => ({
@@ -253,16 +256,16 @@ export function createForm<T extends Shape, O>(options: FormOptions<T, O>): Form
 
 const plain = <T extends Shape>(values: T): T => structuredClone(unwrap(values));
 
-/** What the fields of a form are called. */
+/** The labels of a form's fields. */
 export const labelsOf = (schema: FormSchema): Readonly<Record<string, string>> =>
   'entries' in schema ? labelsIn(schema.entries as v.ObjectEntries) : {};
 
-/** A problem whose sentences stand at the fields; a name without an underscore is a word like others. */
+/** The problem with labels instead of field names; a name without an underscore may be an ordinary word and stays. */
 export function inLabels(problem: Problem, schema: FormSchema): Problem {
   const labels = labelsOf(schema);
   const entries = (text: string): string =>
-    text.replaceAll(/\b([a-z]+(?:_[a-z]+)*)\.(\d+)\b/g, (path, name: string, place: string) =>
-      Object.hasOwn(labels, name) ? `Entry ${Number(place) + 1} of ${labels[name]}` : path,
+    text.replaceAll(/\b([a-z]+(?:_[a-z]+)*)\.(\d+)\b/g, (path, name: string, index: string) =>
+      Object.hasOwn(labels, name) ? `Entry ${Number(index) + 1} of ${labels[name]}` : path,
     );
   const label = (text: string): string =>
     entries(text).replaceAll(/\b[a-z]+(?:_[a-z]+)+\b/g, (name) => (Object.hasOwn(labels, name) ? (labels[name] ?? name) : name));
@@ -274,7 +277,7 @@ const isWithin = (field: string, path: string): boolean => path === '' || field 
 const covers = (errors: ReadonlyMap<string, string>, path: string): boolean =>
   [...errors.keys()].some((field) => isWithin(field, path));
 
-/** Whether null is what "nothing" is called here; asked of the schema, not of the value. */
+/** Whether the schema allows null here. */
 function allowsNull(schema: FormSchema, path: string): boolean {
   const steps = path.split('.');
   let at: unknown = schema;

@@ -1,13 +1,13 @@
 export type Values = Readonly<Record<string, unknown>>;
 
-/** Three versions of one record: where both began, what this person has, what is stored by now. */
+/** Three versions of a record: the common base, this person's, and the stored one. */
 export interface MergeInput {
   readonly base: Values;
   readonly mine: Values;
   readonly theirs: Values;
-  /** What a field is called; fields without a label keep their name. */
+  /** Labels of fields; fields without a label show their name. */
   readonly labels?: Readonly<Record<string, string>>;
-  /** Who stored theirs. */
+  /** Who stored `theirs`. */
   readonly title?: string;
 }
 
@@ -18,10 +18,10 @@ export interface MergeField {
   readonly base: unknown;
   readonly mine: unknown;
   readonly theirs: unknown;
-  /** Both changed it, to different values: somebody has to choose. Else the one change is taken. */
+  /** Both sides changed it to different values, so a person has to choose. Otherwise the one change is taken. */
   readonly contested: boolean;
   readonly take: 'mine' | 'theirs' | 'both';
-  /** A list whose entries both changed, none of them differently: what it becomes. */
+  /** The merged list, when both sides changed different entries. */
   readonly both?: readonly unknown[];
 }
 
@@ -41,11 +41,11 @@ export function compareThree({ base, mine, theirs }: MergeInput): MergeField[] {
   });
 }
 
-/** Whether mine has all that was changed in theirs: a save whose answer was lost is stored, and so nobody else's. */
+/** Whether `mine` contains all changes of `theirs`: the stored version then comes from this form's save, whose answer was lost. */
 export const isDecided = (input: MergeInput): boolean =>
   compareThree(input).every(({ take, contested }) => take === 'mine' && !contested);
 
-/** What is stored, with the fields that are taken from mine. */
+/** The stored version, with the fields taken from `mine`. */
 export function mergeThree(input: MergeInput, taken: Readonly<Record<string, 'mine' | 'theirs'>> = {}): Values {
   const merged: Record<string, unknown> = { ...input.mine };
   for (const { name, take, both } of compareThree(input)) {
@@ -57,13 +57,13 @@ export function mergeThree(input: MergeInput, taken: Readonly<Record<string, 'mi
 
 type Three<T> = Readonly<Record<'base' | 'mine' | 'theirs', T>>;
 
-/** The list with the changes of both, by the names of its entries; undefined when they changed the same entry, or its order. */
+/** Merges two lists by the names of their entries; undefined when both sides changed the same entry or the order. */
 function mergeLists(lists: Three<unknown>): readonly unknown[] | undefined {
   const [base, mine, theirs] = [byName(lists.base), byName(lists.mine), byName(lists.theirs)];
   if (base === undefined || mine === undefined || theirs === undefined) return undefined;
-  const kept = (list: Entries) => [...list.keys()].filter((name) => base.has(name) && mine.has(name) && theirs.has(name));
-  if (!same(kept(mine), kept(base)) && !same(kept(theirs), kept(base))) return undefined;
-  const [first, second] = same(kept(mine), kept(base)) ? [theirs, mine] : [mine, theirs];
+  const common = (list: Entries) => [...list.keys()].filter((name) => base.has(name) && mine.has(name) && theirs.has(name));
+  if (!same(common(mine), common(base)) && !same(common(theirs), common(base))) return undefined;
+  const [first, second] = same(common(mine), common(base)) ? [theirs, mine] : [mine, theirs];
   const merged: unknown[] = [];
   for (const name of new Set([...first.keys(), ...second.keys(), ...base.keys()])) {
     const [was, my, their] = [base.get(name), mine.get(name), theirs.get(name)];
@@ -76,7 +76,7 @@ function mergeLists(lists: Three<unknown>): readonly unknown[] | undefined {
 
 type Entries = ReadonlyMap<string, unknown>;
 
-/** The entries of a list of texts or of things with names; undefined when it is no such list, or has a name twice. */
+/** The entries of a list of strings or named objects; undefined for other lists, or with duplicate names. */
 function byName(list: unknown): Entries | undefined {
   if (!Array.isArray(list)) return undefined;
   const entries = new Map<string, unknown>();
@@ -88,7 +88,7 @@ function byName(list: unknown): Entries | undefined {
   return entries;
 }
 
-/** Whether two values are the same JSON, whatever the order of their keys. */
+/** Whether two values are equal JSON, regardless of key order. */
 export function same(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;

@@ -7,40 +7,40 @@ interface RouterWindow {
   addEventListener(type: 'popstate', listener: () => void): void;
 }
 
-/** How the newest place was come to; `index` counts the entries of this visit's history. */
+/** How the current address was reached; `index` counts the history entries of this visit. */
 interface Arrival {
   readonly kind: 'start' | 'push' | 'replace' | 'pop';
   readonly index: number;
 }
 
-/** Why the page should not be left now, as a sentence; undefined when it may. */
+/** The question before leaving the page; undefined when nothing would be lost. */
 type Block = () => string | undefined;
 
 export interface Router {
   readonly path: () => string;
   readonly query: () => URLSearchParams;
   readonly arrival: () => Arrival;
-  /** `gone`: what the page would lose was deleted, so nothing is asked. */
+  /** `gone`: the edited record was deleted, so no question is needed. */
   navigate(to: string, options?: { replace?: boolean; gone?: boolean }): void;
   /** The address of this page with other query parameters; an empty value removes one. */
   hrefWith(values: Readonly<Record<string, string>>): string;
-  /** Changes query parameters in place, without a new entry in the history; an empty value removes one. */
+  /** Replaces query parameters without a new history entry; an empty value removes one. */
   setQuery(values: Readonly<Record<string, string>>): void;
-  /** Asks before the path changes while `block` has a sentence; returns what removes it. */
+  /** Asks before the path changes while `block` returns a question; returns a function that removes the block. */
   block(block: Block): () => void;
-  /** The sentence of the first part of the page that would lose something. */
+  /** The question of the first block that has one. */
   readonly blocked: Block;
-  /** Asks when a part of the page would lose something; for changes that keep the path. */
+  /** Asks when a block has a question; for changes that stay on the path. */
   mayLeave(): Promise<boolean>;
 }
 
-/** @param ask whether to leave all the same. */
+/** @param ask confirms leaving the page. */
 export function createRouter(browser: RouterWindow, ask: (sentence: string) => Promise<boolean> = async () => true): Router {
   const read = () => ({ path: browser.location.pathname, search: browser.location.search });
   const blocks = new Set<Block>();
   const [location, setLocation] = createSignal(read());
   const [arrival, setArrival] = createSignal<Arrival>({ kind: 'start', index: indexOf(browser.history.state) });
-  /** Moves of the history that the router made itself, and that are therefore allowed or ignored. */
+  /** The next `popstate` comes from the router: an allowed move, or one that undoes a blocked move. */
   let awaited: 'allowed' | 'undone' | undefined;
 
   const arrive = (kind: Arrival['kind'], index: number) => {
@@ -115,13 +115,13 @@ export function createRouter(browser: RouterWindow, ask: (sentence: string) => P
 const indexOf = (state: unknown): number =>
   typeof state === 'object' && state !== null && 'index' in state && typeof state.index === 'number' ? state.index : 0;
 
-/** The variables of `pattern` (`/tools/:id`) in `path`, or null when it does not match. */
+/** The parameters of `pattern` (`/tools/:id`) in `path`, or null when it does not match. */
 export function matchPath(pattern: string, path: string): Record<string, string> | null {
-  const wanted = segments(pattern);
+  const expected = segments(pattern);
   const given = segments(path);
-  if (wanted.length !== given.length) return null;
+  if (expected.length !== given.length) return null;
   const variables: Record<string, string> = {};
-  for (const [index, part] of wanted.entries()) {
+  for (const [index, part] of expected.entries()) {
     const value = given[index] ?? '';
     if (part.startsWith(':')) variables[part.slice(1)] = decode(value);
     else if (part !== value) return null;
@@ -129,7 +129,7 @@ export function matchPath(pattern: string, path: string): Record<string, string>
   return variables;
 }
 
-/** A path of this page to go to after signing in; anything else (another origin, no path) becomes `/`. */
+/** A same-origin path to open after signing in; anything else becomes `/`. */
 export function safeNext(next: string | null, origin: string): string {
   if (next === null || !next.startsWith('/')) return '/';
   const url = URL.canParse(next, origin) ? new URL(next, origin) : undefined;
@@ -138,7 +138,7 @@ export function safeNext(next: string | null, origin: string): string {
 
 const segments = (path: string): string[] => path.split('/').filter((part) => part !== '');
 
-/** What a percent-encoded text says; itself when it is not encoded rightly. */
+/** The decoded text; the text itself when its percent-encoding is invalid. */
 export function decode(value: string): string {
   try {
     return decodeURIComponent(value);

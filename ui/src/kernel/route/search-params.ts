@@ -69,8 +69,8 @@ export function createSearchParams<P extends Record<string, Param<unknown>>>(
   const of = (name: string) => params[name] as unknown as Param<unknown>;
   const written = (name: string, value: unknown): string => {
     const param = of(name);
-    const said = param.write(value);
-    return said === param.write(param.empty) ? '' : said;
+    const written_text = param.write(value);
+    return written_text === param.write(param.empty) ? '' : written_text;
   };
   const writtenAll = (values: object) =>
     Object.fromEntries(Object.entries(values).map(([name, value]) => [name, written(name, value)]));

@@ -25,7 +25,7 @@ export function TestPanel(props: { wants_token: boolean; token: string }) {
   createEffect(
     on(
       () => props.token,
-      (made) => void (made !== '' && setToken(made)),
+      (created) => void (created !== '' && setToken(created)),
     ),
   );
 

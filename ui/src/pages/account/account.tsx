@@ -13,11 +13,11 @@ import { SecondFactor } from './second-factor.tsx';
 import { Sessions } from './sessions.tsx';
 import './account.css';
 
-/** The signed-in person, whatever their role. */
+/** The signed-in person, regardless of role. */
 export function Account() {
   const { router } = useKernel();
   const me = useQuery((read) => read('auth.me', {}));
-  // Said once: a reload is another visit.
+  // Shown once: the parameter is removed, so a reload does not repeat it.
   const refusal = refusalOf(router.query().get('refused'));
   onMount(() => {
     if (refusal !== undefined) router.setQuery({ refused: '' });

@@ -8,7 +8,7 @@ import { startOf } from '#ui/src/features/sign-in/provider-buttons.tsx';
 import { useAct } from '#ui/src/components/use-act.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 
-/** One's own accounts at identity providers: linked as ways of signing in, and unlinked. */
+/** The person's accounts at identity providers: link them for sign-in, or unlink them. */
 export function Providers() {
   const { call, session } = useKernel();
   const { ask } = useAct();

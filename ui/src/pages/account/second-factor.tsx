@@ -61,12 +61,12 @@ export function SecondFactor() {
         )}
       </Show>
       <DialogOf of={setup()} title="Set up the second factor" onClose={() => setSetup(undefined)}>
-        {(made) => (
+        {(started) => (
           <Enable
-            setup={made}
+            setup={started}
             onCancel={() => setSetup(undefined)}
             onDone={() => {
-              setCodes(made.recovery_codes);
+              setCodes(started.recovery_codes);
               setSetup(undefined);
               toasts.show('The second factor is on.', 'good');
               void status.reload();
@@ -77,11 +77,11 @@ export function SecondFactor() {
       <ConfirmFactor
         kind={asking()}
         onClose={() => setAsking(undefined)}
-        onDone={(made) => {
+        onDone={(started) => {
           const change = asking();
           setAsking(undefined);
-          setSetup(made.setup);
-          setCodes(made.codes);
+          setSetup(started.setup);
+          setCodes(started.codes);
           if (change === 'disable') toasts.show('The second factor is off. Every other session has ended.', 'good');
           void status.reload();
         }}

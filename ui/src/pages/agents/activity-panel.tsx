@@ -20,7 +20,7 @@ import { count, percent } from '#ui/src/kernel/numbers.ts';
 import { createSearchParams, flag, text } from '#ui/src/kernel/route/search-params.ts';
 import { duration } from '#ui/src/kernel/words.ts';
 import { usePages } from '#ui/src/components/use-pages.ts';
-import { PERIODS } from './words.ts';
+import { type Period, PERIODS } from '#ui/src/kernel/metrics.ts';
 
 const TOOLS = Object.values(operations)
   .flatMap((operation) => ('agent' in operation ? [operation.agent] : []))
@@ -36,7 +36,7 @@ const BUSIEST = 5;
 export function ActivityPanel() {
   const { call, router } = useKernel();
   const filters = createSearchParams(router, { tool: text(), token: text(), done: flag() });
-  const [period, setPeriod] = createSignal<(typeof PERIODS)[number]['value']>('24h');
+  const [period, setPeriod] = createSignal<Period>('24h');
   const stats = useQuery((read) => read('agent_activity.stats', { period: period() }), { watch: period });
   const pages = usePages(
     (skip, limit, signal) => {
@@ -56,7 +56,7 @@ export function ActivityPanel() {
     () => [filters.get('tool'), filters.get('token'), filters.get('done')],
   );
   const reload = () => void Promise.all([stats.reload(), pages.reload()]);
-  useCommands([{ id: 'reload-activity', title: 'Read the activity again', group: 'This page', key: 'r', run: reload }]);
+  useCommands([{ id: 'reload-activity', title: 'Reload the activity', group: 'This page', key: 'r', run: reload }]);
   const tokens = createMemo(() =>
     (stats.data()?.tokens ?? []).map(({ token_prefix, token_name }) => ({
       value: token_prefix,
@@ -79,7 +79,12 @@ export function ActivityPanel() {
   return (
     <div class="stack">
       <div class="row">
-        <SegmentedControl label="Period" value={period()} onChange={setPeriod} options={PERIODS} />
+        <SegmentedControl
+          label="Period"
+          value={period()}
+          onChange={setPeriod}
+          options={PERIODS.map((value) => ({ value, label: value }))}
+        />
       </div>
       <Show when={stats.problem()}>{(problem) => <ProblemNotice problem={problem()} onRetry={reload} />}</Show>
       <Show when={stats.data()}>
@@ -96,7 +101,7 @@ export function ActivityPanel() {
               <Stat label="Average" value={duration(totals().avg_ms)} />
             </StatGrid>
             <Show when={!totals().complete}>
-              <p class="small faint">This period has more calls than Sluice keeps. Only the kept ones are counted.</p>
+              <p class="small faint">This period has more calls than Sluice stores. Only stored calls are counted.</p>
             </Show>
             <Show when={totals().calls > 0}>
               <div class="agents-busiest">

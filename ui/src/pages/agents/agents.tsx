@@ -1,4 +1,5 @@
 import { createSignal, Show } from 'solid-js';
+import { Dynamic } from 'solid-js/web';
 import { type AgentCredential, agentTexts } from '#core/client/client-texts.ts';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
@@ -10,7 +11,7 @@ import { ClientTexts } from '#ui/src/features/connect/client-texts.tsx';
 import { useCommands, useKernel } from '#ui/src/kernel/kernel.ts';
 import { createSearchParams, oneOf } from '#ui/src/kernel/route/search-params.ts';
 import { ActivityPanel } from './activity-panel.tsx';
-import { CredentialsPanel } from './credentials-panel.tsx';
+import { AgentClientsPanel, AgentTokensPanel } from './credentials-panel.tsx';
 import { ToolsPanel } from './tools-panel.tsx';
 import './agents.css';
 
@@ -18,7 +19,7 @@ import './agents.css';
 export function Agents() {
   const { router } = useKernel();
   const params = createSearchParams(router, { view: oneOf(['tokens', 'clients', 'activity', 'tools']) });
-  const [made, setMade] = createSignal<AgentCredential>({});
+  const [created, setCreated] = createSignal<AgentCredential>({});
   const [creating, setCreating] = createSignal<'token' | 'client'>();
   const config = useQuery((read) => read('config.get', {}));
   const create = (kind: 'token' | 'client') => {
@@ -31,32 +32,32 @@ export function Agents() {
   ]);
   const credentials = (kind: 'token' | 'client') => (
     <div class="stack agents">
-      <CredentialsPanel
-        kind={kind}
+      <Dynamic
+        component={kind === 'token' ? AgentTokensPanel : AgentClientsPanel}
         creating={creating() === kind}
         onCreating={(open) => setCreating(open ? kind : undefined)}
-        onMade={(credential) => setMade((before) => ({ ...before, ...credential }))}
+        onCredential={(credential) => setCreated((before) => ({ ...before, ...credential }))}
       />
       <Panel title="Connect an agent">
         <Show
-          when={made().token !== undefined}
+          when={created().token !== undefined}
           fallback={<p class="small soft">Replace YOUR_TOKEN with a token. A new token is filled in for you.</p>}
         >
           <p class="small soft">The token that you just created is filled in.</p>
         </Show>
-        <ClientTexts texts={agentTexts(window.location.origin, made())} label="Connect an agent" />
+        <ClientTexts texts={agentTexts(window.location.origin, created())} label="Connect an agent" />
       </Panel>
     </div>
   );
 
   return (
-    <Page title="Agent access" lead="Credentials for agents and scripts that administer this server.">
+    <Page title="Agents" lead="Credentials for agents and scripts that administer this server.">
       <Show when={config.data()?.agent_enabled === false}>
         <Notice
           tone="warning"
           title="The agent endpoint is disabled"
           action={
-            <LinkButton href="/settings/agent" size="small" icon="sliders">
+            <LinkButton href="/settings" size="small" icon="sliders">
               Agent settings
             </LinkButton>
           }
@@ -65,7 +66,7 @@ export function Agents() {
         </Notice>
       </Show>
       <Tabs
-        label="Agent access views"
+        label="Agent views"
         value={params.get('view')}
         onChange={(view) => router.navigate(view === 'tokens' ? '/agents' : `/agents?view=${view}`, { replace: true })}
         tabs={[

@@ -1,7 +1,7 @@
 import { createMemo, createSignal, For } from 'solid-js';
 import { operations } from '#core/contract/index.ts';
 import type { Operation } from '#core/contract/operation.ts';
-import { isFound } from '#core/lib/text/search.ts';
+import { compileSearch } from '#core/lib/text/search.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
 import { plural } from '#ui/src/kernel/words.ts';
@@ -14,12 +14,15 @@ const toneOf = (access: string) => Object.entries(TONE).find(([scope]) => scope 
 
 /** What an agent can do, from the same definitions as the endpoint. */
 export function ToolsPanel() {
-  const [wanted, setWanted] = createSignal('');
-  const shown = createMemo(() => TOOLS.filter(({ name, summary }) => isFound(wanted(), name, summary)));
+  const [search, setSearch] = createSignal('');
+  const shown = createMemo(() => {
+    const matches = compileSearch(search());
+    return TOOLS.filter(({ name, summary }) => matches(name, summary));
+  });
   return (
     <div class="stack">
       <p class="small soft">{`${plural(TOOLS.length, 'MCP tool')} on the agent endpoint, each with the scope it needs.`}</p>
-      <FilterBar search={{ label: 'Search tools', value: wanted(), onInput: setWanted }} />
+      <FilterBar search={{ label: 'Search tools', value: search(), onInput: setSearch }} />
       <ul class="panel agents-tools" aria-label="Tools">
         <For each={shown()}>
           {(tool) => (

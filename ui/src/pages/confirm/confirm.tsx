@@ -1,11 +1,12 @@
 import { createEffect, createSignal, For, type JSX, Match, on, onCleanup, Show, Switch } from 'solid-js';
+import { CLIENT_CHOICES } from '#core/contract/identity/oauth.ts';
 import type { ConfirmationRequest } from '#core/contract/identity/confirmations.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Entry } from '#ui/src/components/shell/entry.tsx';
 import { KeyValue } from '#ui/src/components/show/key-value.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
-import { CLIENT_KINDS, clientTitle } from '#ui/src/features/sign-in/client-words.ts';
+import { clientTitle } from '#ui/src/features/sign-in/client-words.ts';
 import { createCountdown } from '#ui/src/features/sign-in/countdown.ts';
 import { SignInHere } from '#ui/src/features/sign-in/sign-in-here.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
@@ -16,7 +17,7 @@ import './confirm.css';
 
 type Decision = 'approve' | 'decline';
 
-/** What a tool would change, for the person whose client called it; and the decision. */
+/** The changes that a tool would make, for the person whose client called it, with the decision. */
 export function Confirm() {
   const { call, session, toasts } = useKernel();
   const request = new URLSearchParams(window.location.search).get('request') ?? '';
@@ -28,7 +29,7 @@ export function Confirm() {
   const [busy, setBusy] = createSignal<Decision>();
   const isAnonymous = () => session.state() === 'anonymous' || session.state() === 'setup';
   const load = async () => {
-    // Whoever signs in again in the dialog goes on where they were.
+    // The page stays as it is while the person signs in again in the dialog.
     if (session.state() === 'expired') return;
     setProblem(undefined);
     if (session.state() !== 'signed_in') {
@@ -44,7 +45,7 @@ export function Confirm() {
       setProblem(toProblem(fault));
     }
   };
-  /** Only the server knows whether a request is still open: the clock of this browser may be wrong. */
+  /** The clock of the browser may be wrong, so the server decides whether a request is still open. */
   const check = async () => {
     try {
       await call('confirmations.get', { request });
@@ -57,7 +58,7 @@ export function Confirm() {
       if (left === 0 && asked() !== undefined && decided() === undefined && busy() === undefined) void check();
     }),
   );
-  // Whoever signs in sees what is theirs.
+  // Reloads for the person who signed in.
   createEffect(on(session.state, () => void load()));
   const decide = async (decision: Decision) => {
     setProblem(undefined);
@@ -181,7 +182,7 @@ function Facts(props: { asked: ConfirmationRequest }) {
           { label: 'Affected', value: affected(props.asked) },
           { label: 'Arguments', value: <Arguments asked={props.asked} /> },
           { label: 'Client', value: clientTitle(props.asked.client) },
-          { label: 'Identity', value: CLIENT_KINDS[props.asked.client.kind] },
+          { label: 'Identity', value: CLIENT_CHOICES[props.asked.client.kind].help },
           props.asked.client.host !== null && { label: 'From', value: props.asked.client.host, mono: true },
           { label: 'Server', value: props.asked.resource, mono: true },
         ]}

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { type Connection, ConnectionDraft, type ConnectionType, type DbType } from '#core/contract/definitions/connections.ts';
+import { connectionCertificates, connectionLimits } from '#core/contract/definitions/connection-fields.ts';
 import { same } from '#ui/src/kernel/form/merge.ts';
 import { decode } from '#ui/src/kernel/route/router.ts';
 
@@ -70,10 +71,28 @@ export function emptyDraft(type: Pick<ConnectionType, 'db_type' | 'default_port'
   return { ...defaults, session_values: [], name: '', db_type: type.db_type, port: type.default_port, database: '' };
 }
 
+const ADVANCED = [
+  'ssl_mode',
+  ...(Object.keys(connectionCertificates) as (keyof typeof connectionCertificates)[]),
+  'session_values',
+  'session_role',
+  'enabled',
+  ...(Object.keys(connectionLimits) as (keyof typeof connectionLimits)[]),
+] as const;
+
+/** Whether a field of the form, or the part of one, is under *Advanced*. */
+export const isAdvancedField = (path: string): boolean => ['extra_params', ...ADVANCED].includes(path.replace(/\..*$/s, ''));
+
+/** Whether anything under *Advanced* differs from the defaults. @param extras names of the engine's settings in the form. */
+export function isAdvanced(draft: ConnectionDraft, extras: readonly string[]): boolean {
+  const defaults = emptyDraft({ db_type: draft.db_type, default_port: null });
+  return ADVANCED.some((name) => !same(draft[name], defaults[name])) || extras.some((name) => Boolean(draft.extra_params[name]));
+}
+
 /** What the form of a stored connection begins with; a password that is not sent again stays as it is. */
 export function draftOf(connection: Connection): ConnectionDraft {
-  const { id, version, created_at, updated_at, password_set, ssl_key_set, ...kept } = connection;
-  return { ...kept, password: null, ssl_key: null };
+  const { id, version, created_at, updated_at, password_set, ssl_key_set, ...values } = connection;
+  return { ...values, password: null, ssl_key: null };
 }
 
 /** Another kind of database keeps what both kinds have. */
@@ -150,7 +169,7 @@ export function parseAddress(
   const ssl_mode = Object.values(SSL_MODES).find((known) => known === mode);
   const username = decode(url.username) || (given.get('user') ?? '');
   const password = decode(url.password) || (given.get('password') ?? '');
-  const kept = extras(db_type).flatMap((name) => (given.get(name) ? [[name, given.get(name)]] : []));
+  const settings = extras(db_type).flatMap((name) => (given.get(name) ? [[name, given.get(name)]] : []));
   return {
     db_type,
     host: decode(url.hostname).replaceAll(/^\[|\]$/g, ''),
@@ -159,7 +178,7 @@ export function parseAddress(
     ...(username === '' ? {} : { username }),
     ...(password === '' ? {} : { password }),
     ...(ssl_mode === undefined ? {} : { ssl_mode }),
-    ...(kept.length === 0 ? {} : { extra_params: Object.fromEntries(kept) }),
+    ...(settings.length === 0 ? {} : { extra_params: Object.fromEntries(settings) }),
   };
 }
 

@@ -1,4 +1,4 @@
-import { createMemo, For, Show } from 'solid-js';
+import { createEffect, createMemo, createSignal, For, Show, untrack } from 'solid-js';
 import { connectionCertificates, connectionLimits } from '#core/contract/definitions/connection-fields.ts';
 import type { ConnectionDraft, ConnectionType } from '#core/contract/definitions/connections.ts';
 import { TextField } from '#ui/src/components/form/field.tsx';
@@ -8,20 +8,23 @@ import { ADMINISTERED } from '#ui/src/fields/administered.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { FormField } from '#ui/src/fields/form-field.tsx';
 import { SessionFields } from './session-fields.tsx';
-import { fieldsOf } from './connection-draft.ts';
+import { fieldsOf, isAdvanced, isAdvancedField } from './connection-draft.ts';
 import type { Form } from '#ui/src/kernel/form/form.ts';
 
 const LIMITS = Object.keys(connectionLimits);
 const PEMS = Object.keys(connectionCertificates);
 
-/** Every field of a connection of its kind; `stored` says which secrets are kept already. */
-export function ConnectionFields(props: {
+interface FieldsProps {
   form: Form<ConnectionDraft>;
   type: ConnectionType | undefined;
+  /** Which secrets are already stored. */
   stored?: { readonly password_set: boolean; readonly ssl_key_set: boolean; readonly read_only: boolean };
-}) {
+}
+
+/** The fields of a connection for its type: address and account first, the others under *Advanced*. */
+export function ConnectionFields(props: FieldsProps) {
   const { session } = useKernel();
-  /** Others may turn it on, and not off again. */
+  /** Without the permission, read-only can be enabled but not disabled. */
   const keepsReadOnly = () => props.stored?.read_only === true && !session.may('config.update');
   const fields = createMemo(() => fieldsOf(props.form.values.db_type));
   const network = () => fields().host !== undefined;
@@ -39,8 +42,8 @@ export function ConnectionFields(props: {
         </Show>
         <FormField form={props.form} name="database" {...fields().database} />
       </Section>
-      <Show when={network()}>
-        <Section title="Credentials" lead="The password is stored encrypted.">
+      <Section title={network() ? 'Account' : 'Access'} lead={network() ? 'The password is stored encrypted.' : undefined}>
+        <Show when={network()}>
           <div class="grid-2">
             <Show when={fields().username}>{(words) => <FormField form={props.form} name="username" {...words()} />}</Show>
             <Show when={fields().password}>
@@ -54,57 +57,92 @@ export function ConnectionFields(props: {
               )}
             </Show>
           </div>
-          <For each={props.type?.extra_fields ?? []}>
-            {(extra) => (
-              <TextField
-                label={extra.label}
-                hint={extra.hint}
-                placeholder={extra.default ?? undefined}
-                type={extra.secret ? 'password' : 'text'}
-                optional
-                mono
-                {...props.form.text(`extra_params.${extra.name}`)}
-              />
-            )}
-          </For>
-        </Section>
-      </Show>
-      <Show when={fields().tls}>
-        <Section title="TLS" lead="Encryption between Sluice and the database.">
-          <FormField form={props.form} name="ssl_mode" label="Use TLS" />
-          <Show when={props.form.values.ssl_mode !== 'disable'}>
-            <details class="fold" open={props.form.values.ssl_ca !== null || props.form.values.ssl_cert !== null}>
-              <summary>Certificates</summary>
-              <div class="stack">
-                <For each={PEMS}>
-                  {(name) => (
-                    <FormField
-                      form={props.form}
-                      name={name}
-                      stored={name === 'ssl_key' && props.stored?.ssl_key_set === true ? true : undefined}
-                    />
-                  )}
-                </For>
-              </div>
-            </details>
-          </Show>
-        </Section>
-      </Show>
-      <Show when={props.type?.session_values === true ? props.type : undefined}>
-        {(type) => <SessionFields form={props.form} type={type()} />}
-      </Show>
-      <Section title="Access and limits" lead="Applies to every tool on this connection.">
+        </Show>
         <Fixed when={keepsReadOnly()}>
           <FormField form={props.form} name="read_only" hint={keepsReadOnly() ? ADMINISTERED : undefined} />
         </Fixed>
-        <FormField form={props.form} name="enabled" />
-        <details class="fold">
-          <summary>Limits</summary>
+      </Section>
+      <AdvancedFields {...props} />
+    </>
+  );
+}
+
+/** Opens when a field in it has an error or differs from its default. */
+function AdvancedFields(props: FieldsProps) {
+  const fields = createMemo(() => fieldsOf(props.form.values.db_type));
+  const extras = () => (fields().host === undefined ? [] : (props.type?.extra_fields ?? []));
+  const has_values = createMemo(
+    () =>
+      props.stored?.ssl_key_set === true ||
+      isAdvanced(
+        props.form.values,
+        extras().map(({ name }) => name),
+      ),
+  );
+  const has_errors = createMemo(() => [...props.form.errors().keys()].some(isAdvancedField));
+  const [open, setOpen] = createSignal(untrack(has_values));
+  createEffect(() => (has_values() || has_errors()) && setOpen(true));
+  const contents = () =>
+    [
+      ...(fields().tls ? ['TLS'] : []),
+      ...(extras().length > 0 ? ['engine settings'] : []),
+      ...(props.type?.session_values === true ? ['callers'] : []),
+      'limits',
+    ].join(', ');
+  return (
+    <details class="fold connection-advanced" open={open()} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>
+        Advanced: <span class="faint">{contents()}</span>
+      </summary>
+      <div class="stack">
+        <Show when={fields().tls}>
+          <Section title="TLS" lead="Encryption between Sluice and the database.">
+            <FormField form={props.form} name="ssl_mode" label="Use TLS" />
+            <Show when={props.form.values.ssl_mode !== 'disable'}>
+              <details class="fold" open={props.form.values.ssl_ca !== null || props.form.values.ssl_cert !== null}>
+                <summary>Certificates</summary>
+                <div class="stack">
+                  <For each={PEMS}>
+                    {(name) => (
+                      <FormField
+                        form={props.form}
+                        name={name}
+                        stored={name === 'ssl_key' && props.stored?.ssl_key_set === true ? true : undefined}
+                      />
+                    )}
+                  </For>
+                </div>
+              </details>
+            </Show>
+          </Section>
+        </Show>
+        <Show when={extras().length > 0}>
+          <Section title="Engine settings">
+            <For each={extras()}>
+              {(extra) => (
+                <TextField
+                  label={extra.label}
+                  hint={extra.hint}
+                  placeholder={extra.default ?? undefined}
+                  type={extra.secret ? 'password' : 'text'}
+                  optional
+                  mono
+                  {...props.form.text(`extra_params.${extra.name}`)}
+                />
+              )}
+            </For>
+          </Section>
+        </Show>
+        <Show when={props.type?.session_values === true ? props.type : undefined}>
+          {(type) => <SessionFields form={props.form} type={type()} />}
+        </Show>
+        <Section title="Limits" lead="Applies to every tool on this connection.">
+          <FormField form={props.form} name="enabled" />
           <div class="grid-2">
             <For each={LIMITS}>{(name) => <FormField form={props.form} name={name} />}</For>
           </div>
-        </details>
-      </Section>
-    </>
+        </Section>
+      </div>
+    </details>
   );
 }

@@ -4,7 +4,7 @@ import type { Output } from '#core/contract/index.ts';
 import { browserTimers, type Timers } from '#ui/src/kernel/data/query.ts';
 import { isPassing, toProblem } from '#ui/src/kernel/problem.ts';
 
-/** What the last test of a connection came to; `checking` until there is one. */
+/** Result of the last connection test; `checking` until there is one. */
 export type Health =
   | { readonly state: 'checking' }
   | { readonly state: 'connected' | 'unreachable'; readonly result: Output<'connections.test'> }
@@ -12,25 +12,25 @@ export type Health =
 
 export interface ConnectionHealth {
   readonly of: (id: string) => Health | undefined;
-  /** It was never tested, or so long ago that it may be otherwise by now. */
+  /** It was never tested, or the result is too old. */
   readonly isDue: (id: string) => boolean;
   /** Tests these connections, a few at a time. */
   readonly check: (ids: readonly string[]) => Promise<void>;
 }
 
-/** A test opens a session: a page of connections does not open as many at once. */
+/** A test opens a database session, so only a few run at once. */
 const AT_ONCE = 4;
 
 const OLD_MS = 5 * 60_000;
 const RETRY_MS = 3_000;
 
-/** Whether the databases of connections answer, asked once for each, and again while the server itself does not answer. */
+/** Tests each connection once, and again while the server does not answer. */
 export function createConnectionHealth(
   call: Call,
   { here = () => true, timers = browserTimers }: { here?: () => boolean; timers?: Timers } = {},
 ): ConnectionHealth {
   const [found, setFound] = createSignal<ReadonlyMap<string, Health>>(new Map());
-  // A test of earlier settings can answer after the test of what was saved since: only the last one counts.
+  // A test of old settings can answer after a test of newer ones; only the last one counts.
   const latest = new Map<string, symbol>();
   const tested_at = new Map<string, number>();
   const lost = new Set<string>();
@@ -38,12 +38,12 @@ export function createConnectionHealth(
   if (getOwner() !== null) onCleanup(() => timers.clear(timer));
 
   const test = async (id: string) => {
-    const own = Symbol(id);
-    latest.set(id, own);
+    const attempt = Symbol(id);
+    latest.set(id, attempt);
     tested_at.set(id, Date.now());
     lost.delete(id);
     const put = (health: Health) => {
-      if (latest.get(id) === own) setFound((before) => new Map(before).set(id, health));
+      if (latest.get(id) === attempt) setFound((before) => new Map(before).set(id, health));
     };
     put({ state: 'checking' });
     try {
@@ -52,7 +52,7 @@ export function createConnectionHealth(
     } catch (fault) {
       const problem = toProblem(fault);
       put({ state: 'unknown', reason: problem.detail });
-      if (latest.get(id) === own && isPassing(problem)) askAgain(id, problem.retry_after);
+      if (latest.get(id) === attempt && isPassing(problem)) askAgain(id, problem.retry_after);
     }
   };
   const askAgain = (id: string, retry_after = 0) => {

@@ -5,7 +5,6 @@ import { Fixed } from '#ui/src/components/form/fixed.tsx';
 import { focusField, focusInvalid } from '#ui/src/components/form/focus-invalid.ts';
 import { FormFoot } from '#ui/src/components/form/form-foot.tsx';
 import { Fault } from '#ui/src/components/notice.tsx';
-import { Section } from '#ui/src/components/panel.tsx';
 import { useRecordForm } from '#ui/src/components/use-form.ts';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import type { ConnectionHealth } from './connection-health.ts';
@@ -26,7 +25,7 @@ export function ConnectionSettings(props: {
   const { call, session, toasts } = useKernel();
   const fixed = () => !session.may('connections.update');
   const types = useQuery((read) => read('connections.types', {}));
-  const [asked, setAsked] = createSignal(false);
+  const [is_tested, setTested] = createSignal(false);
   let element: HTMLFormElement | undefined;
 
   const form = useRecordForm({
@@ -39,7 +38,7 @@ export function ConnectionSettings(props: {
     read: ({ id }) => call('connections.get', { id }),
     save: (draft, stored) => call('connections.update', { id: stored.id, version: stored.version, ...changesOf(stored, draft) }),
     onDone: ({ name }) => {
-      toasts.show(`Saved “${name}”. It is live with the next deploy.`, 'good');
+      toasts.show(`Saved “${name}”. It goes live with the next deploy.`, 'good');
       props.onSaved();
       void tryIt();
     },
@@ -48,16 +47,17 @@ export function ConnectionSettings(props: {
   createEffect(() => form.problem()?.code === 'not_found' && props.onGone());
   const tested = () => {
     const found = health();
-    return asked() && found && 'result' in found ? found.result : undefined;
+    return is_tested() && found && 'result' in found ? found.result : undefined;
   };
   /** Also after each save: what is wrong shows now and not with the next deploy. */
-  const tryIt = () => {
-    setAsked(true);
-    return props.health.check([props.connection.id]);
+  const tryIt = async () => {
+    setTested(true);
+    await props.health.check([props.connection.id]);
+    element?.lastElementChild?.scrollIntoView({ block: 'nearest' });
   };
   const untested = () => {
     const found = health();
-    return asked() && found?.state === 'unknown' ? found.reason : undefined;
+    return is_tested() && found?.state === 'unknown' ? found.reason : undefined;
   };
   const saveAndTry = async () => {
     if (!form.dirty()) return tryIt();
@@ -75,8 +75,8 @@ export function ConnectionSettings(props: {
 
   return (
     <form
-      ref={(own) => {
-        element = own;
+      ref={(form_element) => {
+        element = form_element;
       }}
       class="stack connection-form"
       novalidate
@@ -85,7 +85,7 @@ export function ConnectionSettings(props: {
       <Fixed when={fixed()}>
         <ConnectionFields form={form} type={type()} stored={props.connection} />
       </Fixed>
-      <Section title={fixed() ? 'Test' : 'Test and save'}>
+      <div class="sticky-foot">
         <Show
           when={!fixed()}
           fallback={
@@ -102,6 +102,8 @@ export function ConnectionSettings(props: {
             </Button>
           </FormFoot>
         </Show>
+      </div>
+      <div class="stack">
         <Show when={tested()}>
           {(result) => (
             <TestResult
@@ -116,7 +118,7 @@ export function ConnectionSettings(props: {
           )}
         </Show>
         <Fault text={untested()} title="Not tested" />
-      </Section>
+      </div>
     </form>
   );
 }

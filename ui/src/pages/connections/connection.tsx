@@ -9,6 +9,8 @@ import { useParams } from '#ui/src/components/shell/route-context.ts';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { Tabs } from '#ui/src/components/tabs.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
+import { QueuePanel } from '#ui/src/features/queue/queue-panel.tsx';
+import { useQueues } from '#ui/src/features/queue/use-queues.ts';
 import { createConnectionHealth } from './connection-health.ts';
 import { hasFiles, addressOf } from './connection-draft.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
@@ -16,27 +18,28 @@ import { createSearchParams, oneOf } from '#ui/src/kernel/route/search-params.ts
 import { ConnectionSettings } from './connection-settings.tsx';
 import { FilesPanel } from './files-panel.tsx';
 import { HealthDot } from './health.tsx';
-import { SchemaExplorer } from './schema-explorer.tsx';
+import { SchemaExplorer } from './tables/schema-explorer.tsx';
 import { useDelete } from './use-delete.ts';
 import './connections.css';
 
-const TABS = ['settings', 'tables', 'files'] as const;
+const TABS = ['settings', 'tables', 'files', 'queue'] as const;
 type Tab = (typeof TABS)[number];
-/** Others rename, disable and delete it. */
-const POLL_MS = 15_000;
 
 /** One connection: its settings, and what is in the database. */
 export function ConnectionPage() {
   const { call, presence, router } = useKernel();
   const { id = '' } = useParams();
-  const connection = useQuery((read) => read('connections.get', { id }), { every_ms: POLL_MS });
+  // Others rename, disable and delete it.
+  const connection = useQuery((read) => read('connections.get', { id }), { live: true });
+  const types = useQuery((read) => read('connections.types', {}));
+  const label = (db_type: string) => types.data()?.items.find((type) => type.db_type === db_type)?.label;
   const deleted = () => connection.problem()?.code === 'not_found';
-  const place = createSearchParams(router, { tab: oneOf(TABS) });
+  const params = createSearchParams(router, { tab: oneOf(TABS) });
   const remove = useDelete();
   const health = createConnectionHealth(call, presence);
   /** A tab that is left is gone with what was typed there. */
   const choose = async (tab: Tab) => {
-    if (tab !== place.get('tab') && (await router.mayLeave())) place.set({ tab });
+    if (tab !== params.get('tab') && (await router.mayLeave())) params.set({ tab });
   };
   const enabled = createMemo(() => connection.data()?.enabled);
   createEffect(() => enabled() && void health.check([id]));
@@ -51,8 +54,8 @@ export function ConnectionPage() {
         {(found) => (
           <Page
             title={found().name}
-            back={{ href: '/connections', label: 'Connections' }}
-            lead={<span class="mono">{`${found().db_type} · ${addressOf(found())}`}</span>}
+            back={{ href: '/connections', label: 'Databases' }}
+            lead={<Lead label={label(found().db_type)} address={addressOf(found())} />}
             badge={
               <>
                 <Show when={!deleted()} fallback={<Badge tone="bad">Deleted</Badge>}>
@@ -90,7 +93,7 @@ export function ConnectionPage() {
             <Tabs
               label="Connection views"
               navigates
-              value={place.get('tab')}
+              value={params.get('tab')}
               onChange={(tab) => void choose(tab)}
               tabs={[
                 {
@@ -105,7 +108,11 @@ export function ConnectionPage() {
                     />
                   ),
                 },
-                { value: 'tables', label: 'Tables', panel: () => <SchemaExplorer connection_id={id} /> },
+                {
+                  value: 'tables',
+                  label: 'Tables',
+                  panel: () => <SchemaExplorer connection_id={id} db_type={found().db_type} />,
+                },
                 ...(hasFiles(found())
                   ? [
                       {
@@ -115,6 +122,7 @@ export function ConnectionPage() {
                       },
                     ]
                   : []),
+                { value: 'queue', label: 'Queue', panel: () => <ConnectionQueue id={id} name={found().name} /> },
               ]}
             />
           </Page>
@@ -124,12 +132,34 @@ export function ConnectionPage() {
         <EmptyState
           icon="database"
           title="This connection doesn’t exist. It may have been deleted."
-          action={<LinkButton href="/connections">Connections</LinkButton>}
+          action={<LinkButton href="/connections">All databases</LinkButton>}
         />
       </Match>
       <Match when={connection.problem()}>
         <Failed of={connection} />
       </Match>
     </Choose>
+  );
+}
+
+/** The kind of database and its address. */
+function Lead(props: { label: string | undefined; address: string }) {
+  return (
+    <>
+      {props.label}
+      {props.label && ' · '}
+      <span class="mono">{props.address}</span>
+    </>
+  );
+}
+
+/** Its calls that run and wait, live. */
+function ConnectionQueue(props: { id: string; name: string }) {
+  const { queues, samples } = useQueues();
+  return (
+    <>
+      <Failed of={queues} />
+      <QueuePanel id={props.id} name={props.name} queue={queues.data()?.[props.id]} samples={samples().get(props.id) ?? []} />
+    </>
   );
 }

@@ -102,7 +102,7 @@ export function Connections() {
 
   return (
     <Page
-      title="Connections"
+      title="Databases"
       lead="The databases that tools, resources and prompts read from and write to."
       actions={
         <LinkButton href="/connections/new" kind="primary" icon="plus">

@@ -4,13 +4,14 @@ import { createSignal, For, Show, untrack } from 'solid-js';
 import * as v from 'valibot';
 import type { Connection } from '#core/contract/definitions/connections.ts';
 import type { ConnectionFile } from '#core/contract/definitions/files.ts';
-import { FileSettings, FolderSettings } from '#core/contract/definitions/file-settings.ts';
+import { FileSettings, FolderSettings, Thousands } from '#core/contract/definitions/file-settings.ts';
 import { matcherOf } from '#core/lib/wildcards.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { Switch } from '#ui/src/components/form/choice.tsx';
 import { TextField } from '#ui/src/components/form/field.tsx';
 import { focusInvalid } from '#ui/src/components/form/focus-invalid.ts';
 import { Select } from '#ui/src/components/form/select.tsx';
+import { TagsField } from '#ui/src/components/form/tags-field.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
@@ -19,9 +20,19 @@ import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 import { same } from '#ui/src/kernel/form/merge.ts';
 import { parseJson } from '#ui/src/kernel/json.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { FileOffers, NUMBERS_WRITTEN, type OfferChoices } from './file-offers.tsx';
 import { TableSample } from './table-sample.tsx';
 
+/** A column is read as a type, or as numbers with thousands separators. */
 const TYPES = ['VARCHAR', 'BIGINT', 'DOUBLE', 'DECIMAL(18,2)', 'DATE', 'TIMESTAMP', 'BOOLEAN'];
+const NUMBERS = 'numbers ';
+const COLUMN_TYPES = [
+  ...TYPES.map((type) => ({ value: type, label: type })),
+  ...Thousands.options.map((thousands) => ({
+    value: `${NUMBERS}${thousands}`,
+    label: `Numbers such as ${NUMBERS_WRITTEN[thousands]}`,
+  })),
+];
 const DELIMITERS = [
   { value: '', label: 'Detect' },
   { value: ',', label: 'Comma' },
@@ -68,14 +79,14 @@ export function FileDetail(props: { connection: Connection; file: ConnectionFile
   const [pattern, setPattern] = createSignal(props.file.key.includes('*') ? props.file.key : '');
   const current = () => ({ draft: draft(), pattern: pattern() });
   const [base, setBase] = createSignal(untrack(current));
-  const save = createMutation(async (wanted: ReturnType<typeof current>) => {
+  const save = createMutation(async (edited: ReturnType<typeof current>) => {
     const { [props.file.key]: _, ...others } = all();
-    const files = { ...others, [wanted.pattern.trim() || props.file.name]: wanted.draft };
-    const kept = Object.fromEntries(
+    const files = { ...others, [edited.pattern.trim() || props.file.name]: edited.draft };
+    const stored = Object.fromEntries(
       Object.entries(files).filter(([key, value]) => key.includes('*') || Object.keys(value).length > 0),
     );
     const { id, version, extra_params } = props.connection;
-    return call('connections.update', { id, version, extra_params: { ...extra_params, files: JSON.stringify(kept) } });
+    return call('connections.update', { id, version, extra_params: { ...extra_params, files: JSON.stringify(stored) } });
   });
   let foot: HTMLElement | undefined;
   const [attempted, setAttempted] = createSignal(false);
@@ -91,30 +102,45 @@ export function FileDetail(props: { connection: Connection; file: ConnectionFile
       void focusInvalid(foot?.closest('.panel'));
       return;
     }
-    const wanted = current();
-    const saved = await save.run(wanted);
+    const edited = current();
+    const saved = await save.run(edited);
     if (saved === undefined) {
       // Another save is sent with what is stored by now.
       if (is_conflict()) props.onSaved();
       return;
     }
-    setBase(wanted);
-    toasts.show('Saved. It is live with the next deploy.', 'good');
+    setBase(edited);
+    toasts.show('Saved. It goes live with the next deploy.', 'good');
     props.onSaved();
   };
   const is_conflict = () => save.problem()?.code === 'conflict';
   useLeaveGuard(() => (same(current(), base()) || save.busy() ? undefined : 'Changes to these file settings are not saved.'));
   const is_csv = () => /\.(?:csv|tsv)(?:\.gz)?$/i.test(props.file.name);
-  const is_set = (column: string) => [draft(), base().draft].some(({ types }) => types?.[column] !== undefined);
+  const typeOf = ({ types, thousands }: FileSettings, column: string): string => {
+    const separator = thousands?.[column];
+    return separator === undefined ? (types?.[column] ?? '') : `${NUMBERS}${separator}`;
+  };
+  const is_set = (column: string) => [draft(), base().draft].some((settings) => typeOf(settings, column) !== '');
   const setType = (column: string, type: string) => {
-    const { [column]: _, ...rest } = draft().types ?? {};
-    const types = type === '' ? rest : { ...rest, [column]: type };
-    set({ types: Object.keys(types).length === 0 ? undefined : types });
+    const { [column]: _type, ...types } = draft().types ?? {};
+    const { [column]: _separator, ...thousands } = draft().thousands ?? {};
+    const separator = Thousands.options.find((each) => type === `${NUMBERS}${each}`);
+    if (separator !== undefined) thousands[column] = separator;
+    else if (type !== '') types[column] = type;
+    set({ types: filled(types), thousands: filled(thousands) });
+  };
+  /** Takes suggestions, and saves them. */
+  const take = (choices: OfferChoices) => {
+    for (const [column, choice] of Object.entries(choices)) {
+      if (choice === 'leave out') set({ leave_out: [...new Set([...(draft().leave_out ?? []), column])] });
+      else setType(column, choice === 'text' ? 'VARCHAR' : `${NUMBERS}${choice}`);
+    }
+    return press();
   };
   /** The type of a column that has one set is not a detected one. */
   const options = (name: string, type: string) => [
     { value: '', label: is_set(name) ? 'Detect' : `Detected (${type})` },
-    ...TYPES.map((each) => ({ value: each, label: each })),
+    ...COLUMN_TYPES,
   ];
 
   return (
@@ -128,6 +154,9 @@ export function FileDetail(props: { connection: Connection; file: ConnectionFile
         )}
       </Show>
       <For each={props.file.notes}>{(note) => <Notice tone="warning">{note}</Notice>}</For>
+      <Show when={session.may('connections.update')}>
+        <FileOffers offers={props.file.offers} busy={save.busy()} onTake={(choices) => void take(choices)} />
+      </Show>
       <Show when={props.file.rejected_rows > 0}>
         <Notice tone="warning">
           <p>Skipped lines:</p>
@@ -158,7 +187,7 @@ export function FileDetail(props: { connection: Connection; file: ConnectionFile
                     <Select
                       label={column.name}
                       options={options(column.name, column.type)}
-                      value={draft().types?.[column.name] ?? ''}
+                      value={typeOf(draft(), column.name)}
                       onChange={(type) => setType(column.name, type)}
                     />
                   )}
@@ -210,6 +239,13 @@ export function FileDetail(props: { connection: Connection; file: ConnectionFile
               error={faults()['dates']}
               onInput={(dates) => set({ dates: dates || undefined })}
             />
+            <TagsField
+              label="Columns to leave out"
+              optional
+              value={draft().leave_out ?? []}
+              onChange={(columns) => set({ leave_out: columns.length === 0 ? undefined : [...columns] })}
+              suggestions={props.file.tables.flatMap(({ columns }) => columns.map(({ name }) => name))}
+            />
           </div>
         </Show>
         <Show when={!/\.(?:sqlite3?|db)$/i.test(props.file.name)}>
@@ -250,8 +286,8 @@ export function FileDetail(props: { connection: Connection; file: ConnectionFile
         </Show>
         <div
           class="row"
-          ref={(own) => {
-            foot = own;
+          ref={(element) => {
+            foot = element;
           }}
         >
           <Button kind="primary" busy={save.busy()} onPress={() => void press()}>
@@ -262,6 +298,9 @@ export function FileDetail(props: { connection: Connection; file: ConnectionFile
     </Panel>
   );
 }
+
+/** A setting without entries is not set. */
+const filled = <T extends object>(record: T): T | undefined => (Object.keys(record).length === 0 ? undefined : record);
 
 /** The part of a name that differs from file to file, most likely. */
 const patternOf = (name: string): string =>

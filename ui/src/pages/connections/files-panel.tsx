@@ -21,7 +21,7 @@ const KINDS = '.csv,.tsv,.parquet,.json,.jsonl,.ndjson,.gz,.sqlite,.db';
 const FOLDER_HINT = 'CSV, Parquet, JSON and SQLite files, each of them a table';
 const POLL_MS = 3_000;
 
-/** The files of a folder: what became of each, and a place to drop more. */
+/** The files of a folder with their status, and a drop target for more. */
 export function FilesPanel(props: { connection: Connection; onSaved: () => void }) {
   const { cache, call, dialogs, router, session, toasts } = useKernel();
   const { ask } = useAct();
@@ -31,38 +31,38 @@ export function FilesPanel(props: { connection: Connection; onSaved: () => void 
     () => files.reload(),
   );
   const [chosen, setChosen] = createSignal<string>();
-  /** What was entered for another file is asked about first. */
+  /** Asks first when another file has unsaved changes. */
   const choose = async (name: string) => {
     if (name !== chosen() && (await router.mayLeave())) setChosen(name);
   };
   usePoll(async () => {
     if (files.data()?.reading !== true) return;
     await files.reload();
-    // Tables that were read meanwhile.
-    if (files.data()?.reading === false) cache.invalidate(['schema']);
+    // The tables are complete once reading has finished.
+    if (files.data()?.reading === false) cache.invalidate('schema');
   }, POLL_MS);
 
   const is_folder = () => isFolder(props.connection);
-  /** A SQLite connection is one file, whatever the one is called that takes its place. */
+  /** A SQLite connection is one file: an upload with another name replaces it. */
   const replace = async (file: File) => {
-    const own = files.data()?.items[0]?.name;
-    if (own === undefined) {
+    const current = files.data()?.items[0]?.name;
+    if (current === undefined) {
       toasts.show('The file list isn’t loaded yet. Try again.', 'bad');
       return;
     }
     const agreed = await dialogs.confirm({
-      title: `Replace “${own}” with “${file.name}”?`,
+      title: `Replace “${current}” with “${file.name}”?`,
       text: 'Tools use the new database from their next call on. Data written to the old one is lost. This cannot be undone.',
       action: 'Replace database',
       danger: true,
     });
-    if (agreed) uploads.add(file, own);
+    if (agreed) uploads.add(file, current);
   };
   const remove = ({ name, tables }: ConnectionFile) => {
     const { id } = props.connection;
     const question = {
       title: `Delete the file “${name}”?`,
-      text: 'Its table goes with it, and calls of tools that read it fail. This cannot be undone.',
+      text: 'Its table is deleted too, and tools that read it fail. This cannot be undone.',
       goes: tables.map((table) => `The table ${table.name}`),
       action: 'Delete file',
     };
@@ -156,7 +156,7 @@ export function FilesPanel(props: { connection: Connection; onSaved: () => void 
           empty={<EmptyState icon="file" title="No files yet. Drop some above." />}
         />
       </Panel>
-      {/* What was entered for a file stays while the list is read again. */}
+      {/* Unsaved input for a file survives a reload of the list. */}
       <Show when={found()?.name} keyed>
         {(_) => (
           <Show when={found()}>
@@ -209,6 +209,10 @@ function State(props: { file: ConnectionFile }) {
               <span title={props.file.notes.join(' ')}>
                 <Badge tone="warning">{plural(props.file.notes.length, 'note')}</Badge>
               </span>
+            </Show>
+            <Show when={props.file.offers.length > 0}>
+              {' '}
+              <Badge tone="info">{plural(props.file.offers.length, 'suggestion')}</Badge>
             </Show>
           </span>
         )}

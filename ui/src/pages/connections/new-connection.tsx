@@ -28,13 +28,13 @@ export function NewConnection() {
   const [tested, setTested] = createSignal<{
     readonly draft: string;
     readonly result: Output<'connections.test'>;
-    readonly asked: 'test' | 'connect';
+    readonly by: 'test' | 'connect';
   }>();
   let element: HTMLFormElement | undefined;
 
   const form = useForm({
     schema: ConnectionDraft,
-    // Read-only until somebody decides otherwise: the tables of a database that is being tried out are at stake.
+    // Read-only by default, which protects the data of a database that is being tried out.
     initial: (): ConnectionDraft => ({ ...emptyDraft({ db_type: 'postgresql', default_port: 5432 }), read_only: true }),
     check: checkDraft,
     unsaved: UNSAVED,
@@ -47,7 +47,7 @@ export function NewConnection() {
   const test = createMutation((draft: ConnectionDraft) => call('connections.test_draft', draft));
   const tryIt = async (by: 'test' | 'connect') => {
     setTested(undefined);
-    // A name is not needed to try.
+    // A test requires no name.
     const draft = { ...form.snapshot(), name: form.values.name || 'test' };
     const incomplete = draft.database === '' || Object.keys(checkDraft(draft)).length > 0 || form.errors().size > 0;
     if (incomplete && !form.validate() && [...form.errors().keys()].some((field) => field !== 'name')) {
@@ -64,24 +64,24 @@ export function NewConnection() {
       return undefined;
     }
     if (result !== undefined) {
-      // What it is changes nothing of what was tested.
+      // The detected type does not change what was tested.
       const is_same = result.db_type !== undefined && addressOf(form.values) === tried;
       if (is_same) form.set('db_type', result.db_type);
-      setTested({ draft: is_same ? addressOf(form.snapshot()) : tried, result, asked: by });
+      setTested({ draft: is_same ? addressOf(form.snapshot()) : tried, result, by });
     }
     element?.lastElementChild?.scrollIntoView({ block: 'nearest' });
     return seen()?.result;
   };
-  /** The newest test, while the fields are as they were tested. */
+  /** The newest test, if the fields have not changed since. */
   const seen = () => {
     const newest = tested();
     return newest?.draft === addressOf(form.values) ? newest : undefined;
   };
-  /** Saves what a test has reached; a failure or a warning is read before it is saved. */
+  /** Saves after a successful test; failures and warnings are shown first. */
   const connect = async (event: Event) => {
     event.preventDefault();
     const is_seen = seen()?.result.success === true;
-    // What does not fit the schema is shown at its fields by the attempt.
+    // The submit shows schema errors at the fields.
     if (!form.validate()) return save();
     const result = is_seen ? undefined : await tryIt('connect');
     const is_fine = result?.success === true && result.warnings.length === 0;
@@ -95,7 +95,7 @@ export function NewConnection() {
     form.change((draft) => void Object.assign(draft, withType({ ...form.snapshot() }, chosen)));
     setTested(undefined);
   };
-  /** What is typed is a part of an address until it is left; what is pasted is all of it. */
+  /** Typed text is a partial address until blur; pasted text is a complete one. */
   const typeAddress = (text: string) => {
     const is_pasted = text.length > address().length + 1;
     setAddress(text);
@@ -128,11 +128,11 @@ export function NewConnection() {
     <Page
       title="Connect a database"
       lead="The connection is tested before it is saved."
-      back={{ href: '/connections', label: 'Connections' }}
+      back={{ href: '/connections', label: 'Databases' }}
     >
       <form
-        ref={(own) => {
-          element = own;
+        ref={(form_element) => {
+          element = form_element;
         }}
         class="stack connection-form"
         novalidate
@@ -147,7 +147,7 @@ export function NewConnection() {
               hint={
                 ignored().length === 0
                   ? 'Such as postgres://user:password@host:5432/shop. Fills in the fields below.'
-                  : `The fields below are filled in. Left out, because no field takes it: ${ignored().join(', ')}.`
+                  : `The fields below are filled in. Ignored, because no field holds it: ${ignored().join(', ')}.`
               }
               optional
               mono
@@ -173,18 +173,20 @@ export function NewConnection() {
             lead="For files that you have here. To use files that are on the server already, fill in the fields below."
           >
             <div class="row">
-              <FolderButton name={form.values.name} label="Create an empty folder" onMade={() => form.reset()} />
+              <FolderButton name={form.values.name} label="Create an empty folder" onCreated={() => form.reset()} />
             </div>
           </Section>
         </Show>
         <ConnectionFields form={form} type={type()} />
-        <Section title="Test and save">
+        <div class="sticky-foot">
           <FormFoot form={form} submit="Connect" always cancel_href="/connections">
             <Button busy={test.busy()} icon="bolt" onPress={() => void tryIt('test')}>
               Test
             </Button>
           </FormFoot>
-          {/* Below the buttons, which stay under the pointer. */}
+        </div>
+        {/* Below the buttons, which stay under the pointer. */}
+        <div class="stack">
           <Show when={tested() !== undefined && seen() === undefined}>
             <p class="small soft">The fields changed since the last test.</p>
           </Show>
@@ -202,20 +204,20 @@ export function NewConnection() {
                     sentence: `The server is ${type()?.label}, so the kind of database is ${type()?.label} now.`,
                   }
                 }
-                onSave={shown().result.success && shown().asked === 'test' ? undefined : () => void save()}
+                onSave={shown().result.success && shown().by === 'test' ? undefined : () => void save()}
               />
             )}
           </Show>
           <Show when={test.problem()?.errors.length === 0 && test.problem()}>
             {(problem) => <ProblemNotice problem={problem()} />}
           </Show>
-        </Section>
+        </div>
       </form>
     </Page>
   );
 }
 
-/** All that a test depends on. */
+/** All inputs of a test. */
 const addressOf = ({ name: _name, ...rest }: ConnectionDraft): string => JSON.stringify(rest);
 
 function TypePicker(props: {
@@ -245,7 +247,7 @@ function TypePicker(props: {
   );
 }
 
-/** A label such as “libSQL (remote)”: what stands in brackets is said smaller. */
+/** A label such as “libSQL (remote)”: the text in brackets is smaller. */
 function TypeLabel(props: { label: string }) {
   const parts = () => /^(?<name>.+?) \((?<detail>.+)\)$/.exec(props.label)?.groups;
   return (

@@ -25,7 +25,7 @@ export function SessionFields(props: { form: Form<ConnectionDraft>; type: Connec
   const values = () => props.form.values.session_values;
   const set = (next: Values) => props.form.set('session_values', next);
   const change = (index: number, value: Partial<Values[number]>) =>
-    set(values().map((one, place) => (place === index ? { ...one, ...value } : one)));
+    set(values().map((one, position) => (position === index ? { ...one, ...value } : one)));
   const dotted = () => props.type.session_roles;
   const role = () => props.form.values.session_role;
   const error = (path: string) => props.form.error(path as Path<ConnectionDraft>);
@@ -34,8 +34,8 @@ export function SessionFields(props: { form: Form<ConnectionDraft>; type: Connec
       title="Callers"
       lead={
         dotted()
-          ? 'Policies read these values with current_setting(). They hold for one statement and are set anew for each call.'
-          : 'Views and functions read these values as variables such as @tenant. They are set anew for each call.'
+          ? 'Policies read these values with current_setting(). They are set for each call and apply to one statement.'
+          : 'Views and functions read these values as variables such as @tenant. They are set for each call.'
       }
     >
       <Show when={fixed()}>

@@ -13,7 +13,7 @@ import { useKernel } from '#ui/src/kernel/kernel.ts';
 
 const SAMPLE_ROWS = 20;
 
-/** Some rows of a table, and how many there are; asked only when somebody wants to know. */
+/** Sample rows and the row count of a table, loaded on demand. */
 export function TableSample(props: { connection_id: string; table: TableAddress }) {
   const { call } = useKernel();
   const connection = useQuery((read) => read('connections.get', { id: props.connection_id }));

@@ -26,8 +26,8 @@ export function TestResult(props: {
   const suspect = () => (props.result.code === undefined ? undefined : SUSPECT[props.result.code]);
   /** As the form of this kind of database calls it. */
   const called = (field: string) => {
-    const own = fieldsOf(props.db_type)[field as 'host' | 'database' | 'password'];
-    return own?.label ?? LABELS[field] ?? field;
+    const words = fieldsOf(props.db_type)[field as 'host' | 'database' | 'password'];
+    return words?.label ?? LABELS[field] ?? field;
   };
   return (
     <Notice

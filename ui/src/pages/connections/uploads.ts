@@ -3,7 +3,7 @@ import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { toProblem } from '#ui/src/kernel/problem.ts';
 import { bytes, plural } from '#ui/src/kernel/words.ts';
 
-/** A file that is being sent, or that could not be. */
+/** A file that is uploading, or whose upload failed. */
 export interface Upload {
   readonly name: string;
   readonly file: File;
@@ -11,10 +11,13 @@ export interface Upload {
   readonly detail: string;
 }
 
-/** While more of them wait, what is there is read this often at most. */
+/** Minimum interval between reloads of the list while more files wait. */
 const RELOAD_MS = 5_000;
 
-/** Sends files to a connection, one after the other, so that each has the whole line. @param reload reads what is there then. */
+/**
+ * Uploads files to a connection one after the other, so that each gets the full bandwidth.
+ * @param reload reads the list of files.
+ */
 export function createUploads(connection_id: () => string, reload: () => Promise<unknown>) {
   const { call, toasts } = useKernel();
   const [shown, setShown] = createSignal<readonly Upload[]>([]);
@@ -36,7 +39,7 @@ export function createUploads(connection_id: () => string, reload: () => Promise
     } catch (fault) {
       const { detail } = toProblem(fault);
       put(name, { name, file, state: 'failed', detail });
-      // Nobody sees the list of uploads any more.
+      // The list of uploads is no longer visible.
       if (!is_here) toasts.show(`“${name}” wasn’t uploaded. ${detail}`, 'bad');
       return null;
     }
@@ -44,7 +47,7 @@ export function createUploads(connection_id: () => string, reload: () => Promise
 
   async function sendAll(): Promise<void> {
     is_sending = true;
-    // They go on while another page is shown, and end with the last one.
+    // Uploads continue on other pages, and end when the tab closes.
     window.addEventListener('beforeunload', warn);
     const sent: string[] = [];
     let read_at = performance.now();
@@ -65,7 +68,7 @@ export function createUploads(connection_id: () => string, reload: () => Promise
 
   return {
     shown,
-    /** How many wait for their turn. */
+    /** Number of files in the queue. */
     waiting: () => waiting().length,
     add(file: File, name = file.name) {
       put(name);

@@ -7,7 +7,7 @@ type TestCode = NonNullable<Output<'connections.test'>['code']>;
 
 export const UNSAVED = 'Changes to this connection are not saved.';
 
-/** What a database said, in the words of the form: its fields and choices instead of those of the API. */
+/** A database message with the form's labels instead of API names. */
 export function inFields(message: string): string {
   const choices = marksOf(ConnectionDraft.entries.ssl_mode)?.choices ?? {};
   const chosen = message.replaceAll(/\bssl_mode to ([a-z-]*[a-z])/g, (text, mode: string) =>
@@ -16,7 +16,7 @@ export function inFields(message: string): string {
   return inLabels({ code: 'database_unreachable', detail: chosen, errors: [] }, ConnectionDraft).detail;
 }
 
-/** The field that is most likely wrong, to go to. */
+/** The field that is most likely wrong, for the focus. */
 export const SUSPECT: Partial<Record<TestCode, string>> = {
   dns_failed: 'host',
   refused: 'port',

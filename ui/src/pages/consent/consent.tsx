@@ -1,12 +1,12 @@
 import { createEffect, createSignal, For, on, Show } from 'solid-js';
-import type { OauthRequest } from '#core/contract/identity/oauth.ts';
+import { CLIENT_CHOICES, type OauthRequest } from '#core/contract/identity/oauth.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { Switch } from '#ui/src/components/form/choice.tsx';
 import { Fault, Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Entry } from '#ui/src/components/shell/entry.tsx';
 import { KeyValue } from '#ui/src/components/show/key-value.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
-import { CLIENT_KINDS, clientTitle, isVouchedFor } from '#ui/src/features/sign-in/client-words.ts';
+import { clientTitle, isVouchedFor } from '#ui/src/features/sign-in/client-words.ts';
 import { SignInHere } from '#ui/src/features/sign-in/sign-in-here.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { type Problem, toProblem } from '#ui/src/kernel/problem.ts';
@@ -15,7 +15,7 @@ import './consent.css';
 
 const EDITORS: Readonly<Record<string, string>> = { 'cursor:': 'Cursor on this computer', 'vscode:': 'VS Code on this computer' };
 
-/** Where the answer goes. */
+/** The target of the redirect. */
 function targetOf({ redirect_host, redirect_scheme }: OauthRequest): string {
   if (redirect_host !== null) return redirect_host;
   if (redirect_scheme === 'http:') return 'A program on this computer';
@@ -28,7 +28,7 @@ function toolsOf(names: readonly string[], total: number): string {
   return `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
-/** Who asks to sign in, for what and as whom; and the decision. */
+/** The client's sign-in request with its scopes and the account, and the decision. */
 export function Consent() {
   const { call, session } = useKernel();
   const id = new URLSearchParams(window.location.search).get('request') ?? '';
@@ -44,7 +44,7 @@ export function Consent() {
       setProblem(toProblem(fault));
     }
   };
-  // Who signs in changes what can be granted. Whoever signs in again in the dialog goes on where they were.
+  // The grantable scopes depend on the signed-in person. Nothing reloads while the person signs in again in the dialog.
   createEffect(on(session.state, (state) => void (state !== 'loading' && state !== 'expired' && load())));
 
   const decide = async (decision: 'approve' | 'deny', scopes?: readonly string[]) => {
@@ -61,7 +61,7 @@ export function Consent() {
       else
         setProblem({
           code: 'forbidden',
-          detail: 'The answer would go to an address that is not safe to open. Nothing was sent.',
+          detail: 'The response would go to an address that is not safe to open. Nothing was sent.',
           errors: [],
         });
     } catch (fault) {
@@ -69,22 +69,22 @@ export function Consent() {
     }
   };
   createEffect(() => {
-    const asked = request();
-    if (asked?.client.trusted && asked.person !== null && asked.refused === null) void decide('approve');
+    const shown = request();
+    if (shown?.client.trusted && shown.person !== null && shown.refused === null) void decide('approve');
   });
 
   const title = () => {
-    const asked = request();
+    const shown = request();
     if (problem()?.code === 'not_found') return 'This sign-in request is no longer open';
-    if (asked === undefined) return 'Sign in';
-    return asked.agent ? `Allow ${asked.client.name} to administer this server?` : `Allow ${asked.client.name} to connect?`;
+    if (shown === undefined) return 'Sign in';
+    return shown.agent ? `Allow ${shown.client.name} to administer this server?` : `Allow ${shown.client.name} to connect?`;
   };
   const lead = () => {
-    const asked = request();
+    const shown = request();
     if (problem()?.code === 'not_found')
       return 'It expired, was already decided, or started in another browser. Start again in your client.';
-    if (asked === undefined) return '';
-    return asked.person === null ? 'Sign in to decide.' : `It will act as you, ${asked.person.username}.`;
+    if (shown === undefined) return '';
+    return shown.person === null ? 'Sign in to decide.' : `It will act as you, ${shown.person.username}.`;
   };
 
   return (
@@ -96,7 +96,7 @@ export function Consent() {
         when={!going()}
         fallback={
           <Notice tone="good" live title="Returning to your client…">
-            <p>You can close this window if your client does not open by itself.</p>
+            <p>You can close this window if your client does not open automatically.</p>
           </Notice>
         }
       >
@@ -104,11 +104,11 @@ export function Consent() {
           when={request()}
           fallback={<Show when={problem() === undefined}>{<SkeletonList rows={4} label="Loading the request" />}</Show>}
         >
-          {(asked) => (
+          {(shown) => (
             <>
-              <Facts asked={asked()} />
+              <Facts shown={shown()} />
               <Show
-                when={asked().person}
+                when={shown().person}
                 fallback={
                   <>
                     <SignInHere />
@@ -118,7 +118,7 @@ export function Consent() {
                   </>
                 }
               >
-                <Decision asked={asked()} onDecide={decide} />
+                <Decision shown={shown()} onDecide={decide} />
               </Show>
             </>
           )}
@@ -128,23 +128,23 @@ export function Consent() {
   );
 }
 
-function Facts(props: { asked: OauthRequest }) {
-  const isKnown = () => isVouchedFor(props.asked.client);
+function Facts(props: { shown: OauthRequest }) {
+  const isKnown = () => isVouchedFor(props.shown.client);
   return (
     <div class="stack entry-facts">
       <KeyValue
         items={[
-          { label: 'Client', value: clientTitle(props.asked.client) },
-          { label: 'Identity', value: CLIENT_KINDS[props.asked.client.kind] },
-          props.asked.client.host !== null && { label: 'From', value: props.asked.client.host, mono: true },
-          { label: 'Answer goes to', value: targetOf(props.asked), mono: props.asked.redirect_host !== null },
-          { label: 'Access to', value: props.asked.resource, mono: true },
+          { label: 'Client', value: clientTitle(props.shown.client) },
+          { label: 'Identity', value: CLIENT_CHOICES[props.shown.client.kind].help },
+          props.shown.client.host !== null && { label: 'From', value: props.shown.client.host, mono: true },
+          { label: 'Response goes to', value: targetOf(props.shown), mono: props.shown.redirect_host !== null },
+          { label: 'Access to', value: props.shown.resource, mono: true },
         ]}
       />
-      <Show when={!isKnown() || props.asked.redirect_host === null}>
+      <Show when={!isKnown() || props.shown.redirect_host === null}>
         <Notice tone="warning">
           <p>
-            {isKnown() ? 'The answer goes to a program on this computer. ' : ''}Continue only if you started this sign-in
+            {isKnown() ? 'The response goes to a program on this computer. ' : ''}Continue only if you started this sign-in
             yourself, a moment ago.{isKnown() ? '' : ' Anyone can register a client under any name and send you this page.'}
           </p>
         </Notice>
@@ -154,7 +154,7 @@ function Facts(props: { asked: OauthRequest }) {
 }
 
 function Decision(props: {
-  asked: OauthRequest;
+  shown: OauthRequest;
   onDecide: (decision: 'approve' | 'deny', scopes?: readonly string[]) => Promise<void>;
 }) {
   const { session, toasts } = useKernel();
@@ -164,7 +164,7 @@ function Decision(props: {
   };
   const [left_out, setLeftOut] = createSignal<readonly string[]>([]);
   const [busy, setBusy] = createSignal(false);
-  const chosen = () => props.asked.scopes.map(({ name }) => name).filter((name) => !left_out().includes(name));
+  const chosen = () => props.shown.scopes.map(({ name }) => name).filter((name) => !left_out().includes(name));
   const decide = async (decision: 'approve' | 'deny') => {
     setBusy(true);
     await props.onDecide(decision, decision === 'approve' ? chosen() : undefined);
@@ -174,21 +174,21 @@ function Decision(props: {
     setLeftOut((names) => (on ? names.filter((other) => other !== name) : [...names, name]));
   return (
     <>
-      <Fault text={props.asked.refused} />
-      <Show when={props.asked.agent}>
+      <Fault text={props.shown.refused} />
+      <Show when={props.shown.agent}>
         <Notice tone="warning">
           <p>This client can change this server within the permissions below.</p>
         </Notice>
       </Show>
       <section class="stack" aria-label="Permissions">
         <h2 class="consent-scopes">Permissions</h2>
-        <Show when={props.asked.narrowed && props.asked.refused === null}>
+        <Show when={props.shown.narrowed && props.shown.refused === null}>
           <Notice>
             <p>The client asked for permissions that you do not have. It gets only those listed here.</p>
           </Notice>
         </Show>
         <ul class="stack" data-gap="3">
-          <For each={props.asked.scopes}>
+          <For each={props.shown.scopes}>
             {(scope) => (
               <li>
                 <Show
@@ -212,7 +212,7 @@ function Decision(props: {
             )}
           </For>
         </ul>
-        <Show when={chosen().length === 0 && props.asked.refused === null}>
+        <Show when={chosen().length === 0 && props.shown.refused === null}>
           <p class="small soft" role="status">
             Turn on at least one permission.
           </p>
@@ -222,7 +222,7 @@ function Decision(props: {
         <Button
           kind="primary"
           busy={busy()}
-          blocked={chosen().length === 0 || props.asked.refused !== null}
+          blocked={chosen().length === 0 || props.shown.refused !== null}
           onPress={() => void decide('approve')}
         >
           Allow

@@ -14,7 +14,7 @@ import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { plural } from '#ui/src/kernel/words.ts';
 import { NewCandidate } from './new-candidate.tsx';
 
-/** What is served beside the live version, to whoever has its token. */
+/** Candidates, which are served beside the live version to callers with the candidate's token. */
 export function CandidatesPanel(props: {
   deployment: Deployment;
   creating: boolean;
@@ -116,7 +116,7 @@ export function CandidatesPanel(props: {
       <NewCandidate
         open={props.creating}
         onClose={() => props.onCreating(false)}
-        onMade={() => void list.reload()}
+        onCreated={() => void list.reload()}
         onRefused={() => void list.reload()}
       />
       <DialogOf of={shown()} title="Connect to the candidate" onClose={() => setShown(undefined)}>

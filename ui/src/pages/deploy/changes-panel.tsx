@@ -8,6 +8,7 @@ import { TextField } from '#ui/src/components/form/field.tsx';
 import { focusInvalid } from '#ui/src/components/form/focus-invalid.ts';
 import { KeyValue } from '#ui/src/components/show/key-value.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
+import { Menu } from '#ui/src/components/menu.tsx';
 import { Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
@@ -20,11 +21,12 @@ import { Breaking } from '#ui/src/features/deploy/deploy-dialog.tsx';
 import { Totals } from '#ui/src/features/deploy/totals.tsx';
 import { ReplayDrawer } from '#ui/src/features/replay/replay-drawer.tsx';
 import { Receipt } from '#ui/src/features/deploy/receipt.tsx';
-import { STATUS } from '#ui/src/features/deploy/words.ts';
+import { SERVING_TONES } from '#ui/src/features/deploy/serving-badge.tsx';
+import { SERVING_CHOICES } from '#core/contract/deploy/deploy.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { fieldError } from '#ui/src/kernel/problem.ts';
 
-/** What the next deploy brings, the button that does it, what it did. */
+/** The changes of the next deploy, the deploy button, and the receipt. */
 export function ChangesPanel(props: {
   deployment: Deployment;
   onStop: () => void;
@@ -39,11 +41,11 @@ export function ChangesPanel(props: {
   const nothing = () => props.deployment.diff.data() !== undefined && changes().length === 0;
   const fresh = () => nothing() && status()?.snapshot_version === null;
   const idle = () => props.deployment.phase() === 'idle';
-  /** A canary that has ended is told about by its own panel. */
+  /** The receipt of a canary that has ended is shown by the canary panel. */
   const receipt = () => {
-    const made = props.deployment.receipt();
+    const latest = props.deployment.receipt();
     const now = status()?.canary;
-    return made?.canary !== undefined && now?.id === made.canary.id && now.status !== 'running' ? undefined : made;
+    return latest?.canary !== undefined && now?.id === latest.canary.id && now.status !== 'running' ? undefined : latest;
   };
   const label = () => {
     if (props.deployment.phase() === 'deploying') return 'Deploying';
@@ -143,30 +145,36 @@ export function ChangesPanel(props: {
                 >
                   Dry run
                 </Button>
-                <Show when={status()?.status === 'running'}>
-                  <Button icon="refresh" needs="replay.run" onPress={() => setReplaying(true)}>
-                    Replay recent calls
-                  </Button>
-                </Show>
+                <Menu
+                  label="Try first"
+                  trigger="Try first"
+                  items={[
+                    {
+                      label: 'New candidate',
+                      hint: 'Serves the working copy at a URL of its own.',
+                      icon: 'link',
+                      needs: 'candidates.create',
+                      onSelect: props.onCandidate,
+                    },
+                    {
+                      label: 'Start canary',
+                      hint: 'Serves it to a share of the callers, and rolls back on failures.',
+                      icon: 'rocket',
+                      disabled: nothing() || !idle() || status()?.status !== 'running' || status()?.canary?.status === 'running',
+                      onSelect: props.onCanary,
+                    },
+                    {
+                      label: 'Replay recent calls',
+                      hint: 'Runs recent calls on both versions and compares the answers.',
+                      icon: 'refresh',
+                      needs: 'replay.run',
+                      disabled: status()?.status !== 'running',
+                      onSelect: () => setReplaying(true),
+                    },
+                  ]}
+                />
               </div>
             </form>
-          </Panel>
-          <Panel title="Try it first">
-            <p class="small soft">
-              A candidate is served at a URL of its own. A canary is served to a share of the callers, and is rolled back when too
-              many of its calls fail or take too long.
-            </p>
-            <div class="row">
-              <Button needs="candidates.create" onPress={() => props.onCandidate()}>
-                New candidate
-              </Button>
-              <Button
-                blocked={nothing() || !idle() || status()?.status !== 'running' || status()?.canary?.status === 'running'}
-                onPress={() => props.onCanary()}
-              >
-                Start canary
-              </Button>
-            </div>
           </Panel>
         </Show>
         <ReplayDrawer open={replaying()} onClose={() => setReplaying(false)} />
@@ -178,7 +186,7 @@ export function ChangesPanel(props: {
   );
 }
 
-/** What clients get now, and from which hosts. */
+/** The live version and its hosts. */
 function Live(props: { status: Status; busy: boolean; onStop: () => void }) {
   return (
     <Panel
@@ -195,7 +203,7 @@ function Live(props: { status: Status; busy: boolean; onStop: () => void }) {
         items={[
           {
             label: 'State',
-            value: <StatusDot tone={STATUS[props.status.status].tone} label={STATUS[props.status.status].label} />,
+            value: <StatusDot tone={SERVING_TONES[props.status.status]} label={SERVING_CHOICES[props.status.status].label} />,
           },
           { label: 'Version', value: <span class="num">{props.status.snapshot_version ?? '–'}</span> },
           {

@@ -1,6 +1,6 @@
 import { createSignal, Show } from 'solid-js';
 import { Page } from '#ui/src/components/page.tsx';
-import { Tabs } from '#ui/src/components/tabs.tsx';
+import { Views } from '#ui/src/components/show/views.tsx';
 import { useCommands, useKernel } from '#ui/src/kernel/kernel.ts';
 import { createSearchParams, oneOf, whole } from '#ui/src/kernel/route/search-params.ts';
 import { CandidatesPanel } from './candidates-panel.tsx';
@@ -15,7 +15,7 @@ import { useDeployment } from '#ui/src/features/deploy/use-deployment.ts';
 import { ServingBadge } from '#ui/src/features/deploy/serving-badge.tsx';
 import './deploy.css';
 
-/** What waits, what is live, what was live before. */
+/** Pending changes, the live version, and earlier versions. */
 export function Deploy() {
   const { router, session } = useKernel();
   const params = createSearchParams(router, {
@@ -28,8 +28,8 @@ export function Deploy() {
   const status = () => deployment.status.data();
   const show = (view: 'changes' | 'candidates' | 'versions' | 'code') => params.set({ view });
   const [creating, setCreating] = createSignal(false);
-  /** What a canary is to serve: a candidate, or nothing for the working copy; undefined: nobody asks for one. */
-  const [wanted, setWanted] = createSignal<{ readonly candidate?: string }>();
+  /** The canary to start: a candidate, or without one the working copy; undefined: the dialog is closed. */
+  const [starting, setStarting] = createSignal<{ readonly candidate?: string }>();
   const running = () => status()?.canary?.status === 'running';
   const create = () => {
     show('candidates');
@@ -62,23 +62,13 @@ export function Deploy() {
       group: 'Server',
       keywords: 'share callers rollout',
       needs: 'deploy.run',
-      run: () => (running() ? show('changes') : setWanted({})),
+      run: () => (running() ? show('changes') : setStarting({})),
     },
     { id: 'deploy-versions', title: 'See deployed versions', group: 'Server', run: () => show('versions') },
     { id: 'deploy-code', title: 'See the generated code', group: 'Server', needs: 'server.generated', run: () => show('code') },
   ]);
 
-  const code = () => ({
-    value: 'code' as const,
-    label: 'Generated code',
-    panel: () => (
-      <CodePanel
-        version={params.get('version')}
-        onVersion={(version) => params.set({ version })}
-        active={status()?.snapshot_version ?? null}
-      />
-    ),
-  });
+  const view = () => (params.get('view') === 'code' && !session.may('server.generated') ? 'changes' : params.get('view'));
 
   return (
     <Page
@@ -90,59 +80,50 @@ export function Deploy() {
       <Show when={canaryToShow(status())}>
         {(canary) => <CanaryPanel deployment={deployment} canary={canary()} onRefused={() => show('changes')} />}
       </Show>
-      <Tabs
-        label="Deploy views"
-        value={params.get('view')}
-        onChange={show}
-        tabs={[
-          {
-            value: 'changes',
-            label: 'Changes',
-            count: status()?.pending_changes,
-            panel: () => (
-              <ChangesPanel
-                deployment={deployment}
-                onStop={() => void stop()}
-                onCandidate={create}
-                onCanary={() => setWanted({})}
-              />
-            ),
-          },
-          {
-            value: 'candidates',
-            label: 'Candidates',
-            panel: () => (
-              <CandidatesPanel
-                deployment={deployment}
-                creating={creating()}
-                onCreating={setCreating}
-                onCanary={(candidate) => setWanted({ candidate })}
-              />
-            ),
-          },
-          {
-            value: 'versions',
-            label: 'Versions',
-            panel: () => (
-              <SnapshotsPanel
-                deployment={deployment}
-                from={params.get('from')}
-                to={params.get('to')}
-                onCompare={(from, to) => params.set({ from, to })}
-                onCode={(version) => params.set({ view: 'code', version })}
-              />
-            ),
-          },
-          ...(session.may('server.generated') ? [code()] : []),
-        ]}
+      <Views
+        value={view()}
+        views={{
+          changes: () => (
+            <ChangesPanel
+              deployment={deployment}
+              onStop={() => void stop()}
+              onCandidate={create}
+              onCanary={() => setStarting({})}
+            />
+          ),
+          candidates: () => (
+            <CandidatesPanel
+              deployment={deployment}
+              creating={creating()}
+              onCreating={setCreating}
+              onCanary={(candidate) => setStarting({ candidate })}
+            />
+          ),
+          versions: () => (
+            <SnapshotsPanel
+              deployment={deployment}
+              from={params.get('from')}
+              to={params.get('to')}
+              onCompare={(from, to) => params.set({ from, to })}
+              onCode={(version) => params.set({ view: 'code', version })}
+            />
+          ),
+          code: () => (
+            <CodePanel
+              version={params.get('version')}
+              onVersion={(version) => params.set({ version })}
+              active={status()?.snapshot_version ?? null}
+            />
+          ),
+        }}
       />
       <CanaryDialog
         deployment={deployment}
-        open={wanted() !== undefined}
-        candidate={wanted()?.candidate}
-        onClose={() => setWanted(undefined)}
+        open={starting() !== undefined}
+        candidate={starting()?.candidate}
+        onClose={() => setStarting(undefined)}
         onStarted={() => {
-          setWanted(undefined);
+          setStarting(undefined);
           show('changes');
         }}
       />
@@ -159,7 +140,7 @@ export function Deploy() {
   );
 }
 
-/** The one that runs, or how the last one ended, until the next deploy. */
+/** The running canary, or the outcome of the last one, until the next deploy. */
 function canaryToShow(status: Status | undefined): Status['canary'] | undefined {
   const canary = status?.canary;
   return canary?.status === 'running' || (canary?.ended_at ?? '') >= (status?.deployed_at ?? '') ? canary : undefined;

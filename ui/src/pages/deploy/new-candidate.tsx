@@ -14,17 +14,17 @@ import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { fieldError, generalError } from '#ui/src/kernel/problem.ts';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 
-type Made = Output<'candidates.create'>;
+type Created = Output<'candidates.create'>;
 
 /** Freezes the working copy as a candidate, and shows its URL, its token once and how clients connect. */
-export function NewCandidate(props: { open: boolean; onClose: () => void; onMade: () => void; onRefused: () => void }) {
+export function NewCandidate(props: { open: boolean; onClose: () => void; onCreated: () => void; onRefused: () => void }) {
   const { call } = useKernel();
   const [note, setNote] = createSignal('');
   const [hours, setHours] = createSignal<number | string | null>(24);
   const creating = createMutation((input: { hours: number; allow: GateName[]; note?: string }) =>
     call('candidates.create', input),
   );
-  const [made, setMade] = createSignal<Made>();
+  const [created, setCreated] = createSignal<Created>();
   const wrong = () => {
     const value = hours();
     return typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= 72
@@ -53,8 +53,8 @@ export function NewCandidate(props: { open: boolean; onClose: () => void; onMade
     // Closed first: the second dialog then knows what the first was opened from.
     close();
     setNote('');
-    setMade(answer);
-    props.onMade();
+    setCreated(answer);
+    props.onCreated();
   };
   return (
     <>
@@ -113,10 +113,10 @@ export function NewCandidate(props: { open: boolean; onClose: () => void; onMade
         </form>
       </Dialog>
       <SecretOnce
-        of={made()}
+        of={created()}
         title="Connect to the candidate"
         secrets={({ token }) => [{ label: 'Token', value: token }]}
-        onClose={() => setMade(undefined)}
+        onClose={() => setCreated(undefined)}
       >
         {(candidate) => (
           <>

@@ -21,10 +21,10 @@ import { Breaking } from '#ui/src/features/deploy/deploy-dialog.tsx';
 import { ReplayDrawer } from '#ui/src/features/replay/replay-drawer.tsx';
 import { Receipt } from '#ui/src/features/deploy/receipt.tsx';
 
-/** As many as are kept. */
+/** The retention limit of versions. */
 const MOST = 100;
 
-/** Every version that was deployed: compared, looked at, served again. */
+/** Every deployed version: compare, inspect, serve again. */
 export function SnapshotsPanel(props: {
   deployment: Deployment;
   from: number;
@@ -80,11 +80,25 @@ export function SnapshotsPanel(props: {
             width: '1%',
           },
           {
-            id: 'note',
-            head: 'Note',
+            id: 'summary',
+            head: 'What changed',
             cell: (row) => (
               <span class="cell-text">
-                <span class="soft">{row.note ?? ''}</span>
+                <span class="row">
+                  {row.summary ?? 'Unknown'}
+                  <Show when={row.same_as}>{(version) => <Badge>{`restored from v${version()}`}</Badge>}</Show>
+                </span>
+                <Show when={row.note}>
+                  <span class="small soft lines">{row.note}</span>
+                </Show>
+                <Show when={row.restored}>
+                  {(restored) => (
+                    <span class="small faint lines">
+                      {`Restored by ${restored().by}${restored().from_version === null ? '' : ` in place of v${restored().from_version}`} `}
+                      <Ago iso={restored().at} />
+                    </span>
+                  )}
+                </Show>
                 <span class="narrow-only">
                   <span class="small faint lines">
                     <Ago iso={row.created_at} />
@@ -215,7 +229,7 @@ export function SnapshotsPanel(props: {
   );
 }
 
-/** What one would see changing from one version to another. */
+/** The differences between two versions. */
 function Difference(props: { from: number; to: number }) {
   const diff = useQuery((read) => read('snapshots.diff', { from: props.from, to: props.to }), {
     watch: () => [props.from, props.to],

@@ -1,6 +1,6 @@
 import { plural } from '#ui/src/kernel/words.ts';
 import { For, Show } from 'solid-js';
-import type { HistoryEntry } from '#core/contract/history.ts';
+import { type HistoryEntry, RECORD_CHOICES } from '#core/contract/history.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { Drawer } from '#ui/src/components/dialog.tsx';
@@ -9,8 +9,7 @@ import { JsonView } from '#ui/src/components/show/json-view.tsx';
 import { KeyValue } from '#ui/src/components/show/key-value.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
-import { labelsOf } from '#ui/src/features/deploy/changes.ts';
-import { ACTION_WORDS, recordName, TYPE_WORDS } from '#ui/src/kernel/record-words.ts';
+import { actionWord, recordName, typeWord } from '#ui/src/kernel/record-words.ts';
 import { blockedOf, byOf, type HistoryAction, recordHref, whyNot } from './history-log.ts';
 import { exactTime } from '#ui/src/kernel/dates.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
@@ -61,7 +60,7 @@ function Details(props: { action: HistoryAction; onOnly: (entry: HistoryEntry) =
     <div class="stack">
       <KeyValue
         items={[
-          { label: 'Details', value: `${TYPE_WORDS[main().entity_type]}, ${ACTION_WORDS[main().action]}` },
+          { label: 'Details', value: `${RECORD_CHOICES[main().entity_type].label}, ${actionWord(main().action)}` },
           { label: 'By', value: byOf(main().actor) },
           { label: 'At', value: exactTime(main().created_at) },
           main().ip !== null && { label: 'From', value: main().ip, mono: true },
@@ -115,8 +114,8 @@ function Details(props: { action: HistoryAction; onOnly: (entry: HistoryEntry) =
               {(entry) => (
                 <li>
                   <span class="mono small">{recordName(entry)}</span>
-                  <span class="small faint">{TYPE_WORDS[entry.entity_type]}</span>
-                  <Badge>{ACTION_WORDS[entry.action]}</Badge>
+                  <span class="small faint">{typeWord(entry.entity_type)}</span>
+                  <Badge>{actionWord(entry.action)}</Badge>
                 </li>
               )}
             </For>
@@ -127,7 +126,7 @@ function Details(props: { action: HistoryAction; onOnly: (entry: HistoryEntry) =
         <section>
           <h3 class="history-sub">Fields</h3>
           <Show when={Object.keys(main().changes).length > 0} fallback={<p class="soft small">No fields changed.</p>}>
-            <FieldDiff changes={main().changes} labels={labelsOf(main().entity_type)} alone={ALONE[main().action]} />
+            <FieldDiff changes={main().changes} entity_type={main().entity_type} alone={ALONE[main().action]} />
           </Show>
         </section>
         <Show when={main().snapshot}>

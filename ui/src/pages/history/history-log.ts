@@ -1,9 +1,9 @@
 import { CASCADED_KINDS, CONFIGURED, ENTITIES } from '#core/contract/entities.ts';
 import type { Cascaded, HistoryEntry } from '#core/contract/history.ts';
 import type { OperationName } from '#core/contract/index.ts';
-import { TYPE_WORDS } from '#ui/src/kernel/record-words.ts';
+import { typeWord } from '#ui/src/kernel/record-words.ts';
 
-/** What one decision did: a single entry, or all of an import, of a deletion with what it owned, of a rollback. */
+/** The entries of one action: a single one, or all of an import, a cascading deletion or a rollback. */
 export interface HistoryAction {
   readonly id: string;
   readonly main: HistoryEntry;
@@ -16,7 +16,7 @@ interface Day {
   readonly actions: readonly HistoryAction[];
 }
 
-/** Entries, the newest first, by day; those of one batch together. */
+/** Entries by day, newest first; the entries of a batch are grouped. */
 export function byDay(entries: readonly HistoryEntry[]): Day[] {
   const batches = new Map<string, HistoryEntry[]>();
   for (const entry of entries) {
@@ -40,13 +40,13 @@ export function dateOf(iso: string): string {
   return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
 }
 
-/** Who made a change, and who proposed it. */
+/** The author of a change, and of its proposal. */
 export const byOf = ({ name, proposal }: HistoryEntry['actor']): string =>
   proposal === undefined ? name : `${name}, proposed by ${proposal.author}`;
 
 const DAY_MS = 86_400_000;
 
-/** `Today`, `Yesterday`, else the day of the week and the date. */
+/** `Today`, `Yesterday`, otherwise the weekday and the date. */
 export function dayName(date: string, now: number): string {
   if (date === dateOf(new Date(now).toISOString())) return 'Today';
   if (date === dateOf(new Date(now - DAY_MS).toISOString())) return 'Yesterday';
@@ -60,12 +60,12 @@ export function dayName(date: string, now: number): string {
 
 const UNDOABLE: readonly HistoryEntry['entity_type'][] = [...CONFIGURED, 'identity_provider', 'oauth_app'];
 
-/** Why an entry cannot be rolled back, in a sentence; undefined: it can. */
+/** Why an entry cannot be rolled back; undefined: it can. */
 export function whyNot({ main, others }: HistoryAction, may: (name: OperationName) => boolean): string | undefined {
   const { action, entity_type, secrets_unavailable } = main;
   if (action === 'blocked') return 'A change was refused, so there is nothing to undo.';
   if (action === 'deploy') return 'To undo a deploy, restore an earlier version.';
-  if (!UNDOABLE.includes(entity_type)) return `A change of this kind (${TYPE_WORDS[entity_type]}) cannot be rolled back.`;
+  if (!UNDOABLE.includes(entity_type)) return `A change of this kind (${typeWord(entity_type)}) cannot be rolled back.`;
   if (!may('config.update') && [main, ...others].some((entry) => entry.entity_type === 'server_config'))
     return 'Only administrators can roll back server settings.';
   if (secrets_unavailable)
@@ -73,13 +73,13 @@ export function whyNot({ main, others }: HistoryAction, may: (name: OperationNam
   return undefined;
 }
 
-/** What a rollback deletes with the records of the change: a line for each. */
+/** The records that a rollback also deletes, one line each. */
 export const goesAlong = (cascaded: Cascaded): string[] =>
-  CASCADED_KINDS.flatMap((kind) => cascaded[ENTITIES[kind].plural].map((name) => `The ${TYPE_WORDS[kind]} ${name}`));
+  CASCADED_KINDS.flatMap((kind) => cascaded[ENTITIES[kind].plural].map((name) => `The ${typeWord(kind)} ${name}`));
 
 const WITH_PAGE: ReadonlySet<HistoryEntry['entity_type']> = new Set(['connection', 'tool', 'resource', 'prompt']);
 
-/** Where the record is edited, when it is still likely to be there. */
+/** The edit page of the record, if it probably still exists. */
 export function recordHref({ entity_type, entity_id, action }: HistoryEntry): string | undefined {
   if (entity_type === 'snapshot') return '/deploy?view=versions';
   if (entity_type === 'server_config') return '/settings';
@@ -89,7 +89,7 @@ export function recordHref({ entity_type, entity_id, action }: HistoryEntry): st
 }
 
 const BLOCKED_BY: Readonly<Record<string, string>> = {
-  prompt_injection_blocked: 'The prompt guard found text that gives orders to a model.',
+  prompt_injection_blocked: 'The prompt guard found a prompt injection.',
   private_network_blocked: 'The address is in a private network, which this server does not allow.',
   passthrough_sql_blocked: 'A whole statement as a parameter is not allowed on this server.',
 };
@@ -98,21 +98,21 @@ interface Blocked {
   readonly why: string;
   readonly fields: readonly string[];
   readonly rules: readonly string[];
-  /** How often within a minute. */
+  /** Number of occurrences within a minute. */
   readonly count: number;
-  /** What to do when it was meant. */
+  /** What to do if the action was intended. */
   readonly advice: string;
 }
 
 const texts = (value: unknown): string[] =>
   Array.isArray(value) ? value.filter((item): item is string => typeof item === 'string') : [];
 
-/** What a control refused; the text itself is kept nowhere. */
+/** The refusal of a control; the refused text is not stored. */
 export function blockedOf({ action, snapshot }: HistoryEntry): Blocked | undefined {
   if (action !== 'blocked') return undefined;
   const code = typeof snapshot?.['code'] === 'string' ? snapshot['code'] : '';
   const advice: Readonly<Record<string, string>> = {
-    prompt_injection_blocked: 'If the text is intended, allow the rule in Settings, Guard, and save again.',
+    prompt_injection_blocked: 'If the text is intended, allow the rule in Settings, Prompt guard, and save again.',
     private_network_blocked: 'If the address is intended, start Sluice with SVC_ALLOW_PRIVATE_NETWORKS=true.',
     passthrough_sql_blocked: 'If this is intended, start Sluice with SVC_ALLOW_PASSTHROUGH_SQL=true.',
   };

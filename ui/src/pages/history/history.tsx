@@ -1,6 +1,7 @@
-import { capital, fieldName, plural } from '#ui/src/kernel/words.ts';
+import { optionsOf } from '#ui/src/fields/kind.ts';
+import { plural } from '#ui/src/kernel/words.ts';
 import { createMemo, createSignal, For, Match, Show, Switch } from 'solid-js';
-import { Action, EntityType, type HistoryEntry } from '#core/contract/history.ts';
+import { Action, ACTION_CHOICES, EntityType, type HistoryEntry, RECORD_CHOICES } from '#core/contract/history.ts';
 import { Breakable } from '#ui/src/components/show/breakable.tsx';
 import { Badge, type Tone } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
@@ -15,8 +16,8 @@ import { Page } from '#ui/src/components/page.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { usePages } from '#ui/src/components/use-pages.ts';
-import { labelsOf } from '#ui/src/features/deploy/changes.ts';
-import { ACTION_WORDS, recordName, TYPE_WORDS } from '#ui/src/kernel/record-words.ts';
+import { inFormOrder, infoOf } from '#ui/src/fields/differences/field-info.ts';
+import { actionWord, recordName, typeWord } from '#ui/src/kernel/record-words.ts';
 import { Sentence } from '#ui/src/components/show/sentence.tsx';
 import { byDay, byOf, dayName, type HistoryAction } from './history-log.ts';
 import { exactTime, hourTime } from '#ui/src/kernel/dates.ts';
@@ -55,8 +56,8 @@ const ICONS: Readonly<Record<HistoryEntry['entity_type'], IconName>> = {
   snapshot: 'rocket',
   file: 'file',
 };
-const TYPES = EntityType.options.map((value) => ({ value, label: capital(TYPE_WORDS[value]) }));
-const ACTIONS = Action.options.map((value) => ({ value, label: capital(ACTION_WORDS[value]) }));
+const TYPES = optionsOf(RECORD_CHOICES);
+const ACTIONS = optionsOf(ACTION_CHOICES);
 
 /** Every change, day by day. */
 export function History() {
@@ -120,13 +121,13 @@ export function History() {
   ]);
 
   return (
-    <Page title="History" lead="Every change, with who made it and from where. Most changes can be rolled back.">
+    <Page title="History" lead="Every change, with who made it and from where. Select one to see it and to roll it back.">
       <FilterBar
         search={{
           label: 'Search by name',
           value: filters.get('q'),
           onInput: (q) => filters.set({ q }),
-          ref: (own) => (search = own),
+          ref: (input) => (search = input),
         }}
         active={filtered()}
         onClear={clear}
@@ -158,7 +159,7 @@ export function History() {
             </Button>
           }
         >
-          The entry of this link is no longer in the history, or you may not read it.
+          The entry of this link is no longer in the history, or you don’t have access to it.
         </Notice>
       </Show>
       <Aging of={pages}>
@@ -246,17 +247,17 @@ function Row(props: { action: HistoryAction; onOpen: () => void }) {
           </Show>
         </button>
         <span class="small faint truncate">
-          {TYPE_WORDS[main().entity_type]}
+          {typeWord(main().entity_type)}
           <Show when={main().action === 'update' && fields().length > 0}>
             {' · '}
-            {fields()
+            {inFormOrder(main().entity_type, fields())
               .slice(0, 4)
-              .map((name) => fieldName(labelsOf(main().entity_type), name))
+              .map((name) => infoOf(main().entity_type, name).label)
               .join(', ')}
           </Show>
         </span>
       </div>
-      <Badge tone={TONES[main().action]}>{ACTION_WORDS[main().action]}</Badge>
+      <Badge tone={TONES[main().action]}>{actionWord(main().action)}</Badge>
       <span class="history-action-end small faint">
         <span class="truncate">
           <Sentence>{byOf(main().actor)}</Sentence>
@@ -264,6 +265,7 @@ function Row(props: { action: HistoryAction; onOpen: () => void }) {
         <time class="num" datetime={main().created_at} title={exactTime(main().created_at)}>
           {hourTime(new Date(main().created_at))}
         </time>
+        <Icon name="right" size={14} />
       </span>
     </li>
   );

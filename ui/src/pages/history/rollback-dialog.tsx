@@ -8,7 +8,6 @@ import { FieldDiff } from '#ui/src/components/show/field-diff.tsx';
 import { Failed, Notice, ProblemNotice } from '#ui/src/components/notice.tsx';
 import { WorkProgress } from '#ui/src/components/show/work-progress.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
-import { labelsOf } from '#ui/src/features/deploy/changes.ts';
 import { goesAlong, type HistoryAction } from './history-log.ts';
 import { useAct } from '#ui/src/components/use-act.ts';
 import { useRetry } from '#ui/src/components/use-query.ts';
@@ -17,15 +16,15 @@ import { createProgress } from '#ui/src/kernel/data/progress.ts';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 import { createQuery } from '#ui/src/kernel/data/query.ts';
 
-const REHEARSED = { check: 'Checking', write: 'Comparing with what is stored' };
+const DRY_RUN_GATES = { check: 'Checking', write: 'Comparing with what is stored' };
 const ROLLED_BACK = { check: 'Checking', write: 'Rolling back' };
 
-/** What a rollback would change, worked out by the server without doing it; then it is done. */
+/** Previews a rollback by a dry run on the server, then runs it. */
 export function RollbackDialog(props: { action: HistoryAction | undefined; onClose: () => void; onDone: () => void }) {
   const { call, toasts } = useKernel();
   const { act } = useAct();
   const [checking, changing] = [createProgress(call), createProgress(call)];
-  /** Each entry has its own preview, so that no answer about another one is ever shown. */
+  /** Each entry has a separate preview, so the answer for another entry is never shown. */
   const preview = createMemo(() => {
     const history_id = props.action?.main.id;
     if (history_id === undefined) return undefined;
@@ -36,7 +35,7 @@ export function RollbackDialog(props: { action: HistoryAction | undefined; onClo
   const restore = createMutation((history_id: string) => changing.call('history.rollback', { history_id }));
   createEffect(on(preview, () => restore.reset()));
   const redo = async ({ id, version_after }: HistoryEntry) => {
-    // Only what the rollback left: nothing that was changed since.
+    // Limited to the version that the rollback created, so later changes are not undone.
     const input = { history_id: id, ...(version_after === null ? {} : { version: version_after }) };
     const answer = await act(() => call('history.rollback', input), 'Rollback undone.');
     if (answer !== undefined) props.onDone();
@@ -75,7 +74,7 @@ export function RollbackDialog(props: { action: HistoryAction | undefined; onClo
         <WorkProgress of={changing.progress()} steps={ROLLED_BACK} />
         <Switch>
           <Match when={preview()?.pending()}>
-            <WorkProgress of={checking.progress()} steps={REHEARSED} />
+            <WorkProgress of={checking.progress()} steps={DRY_RUN_GATES} />
             <SkeletonList rows={3} label="Comparing" />
           </Match>
           <Match when={preview()?.problem()}>
@@ -85,7 +84,7 @@ export function RollbackDialog(props: { action: HistoryAction | undefined; onClo
             {(answer) => (
               <div class="stack" role="group" aria-label="What the rollback changes" tabindex="0">
                 <Show when={answer().entity === null}>
-                  <p>The rollback deletes the record: it did not exist before this change.</p>
+                  <p>The record did not exist before this change, so the rollback deletes it.</p>
                 </Show>
                 <Show when={answer().total - 1 - goesAlong(answer().cascaded).length || undefined}>
                   {(count) => <p class="soft">{`Also rolls back ${plural(count(), 'other record')} of the same change.`}</p>}
@@ -95,7 +94,7 @@ export function RollbackDialog(props: { action: HistoryAction | undefined; onClo
                     <Bullets small of={goesAlong(answer().cascaded)} />
                   </Notice>
                 </Show>
-                <FieldDiff changes={answer().entry.changes} labels={labelsOf(answer().entry.entity_type)} />
+                <FieldDiff changes={answer().entry.changes} entity_type={answer().entry.entity_type} />
               </div>
             )}
           </Match>

@@ -12,10 +12,10 @@ type Counts = Readonly<Record<string, number>>;
 /** Findings that this browser does not show. One that has happened twice as often since then is shown again. */
 export function createDismissed(storage: Storage) {
   const [counts, setCounts] = createSignal<Counts>(readCounts(storage.read(KEY)));
-  const keep = (next: Counts): void => {
-    const kept = Object.fromEntries(Object.entries(next).slice(-MOST));
-    setCounts(kept);
-    storage.write(KEY, Object.keys(kept).length === 0 ? undefined : JSON.stringify(kept));
+  const store = (next: Counts): void => {
+    const newest = Object.fromEntries(Object.entries(next).slice(-MOST));
+    setCounts(newest);
+    storage.write(KEY, Object.keys(newest).length === 0 ? undefined : JSON.stringify(newest));
   };
   const isDismissed = ({ id, evidence }: Pick<Insight, 'id' | 'evidence'>): boolean => {
     const before = counts()[id];
@@ -23,9 +23,9 @@ export function createDismissed(storage: Storage) {
   };
   return {
     isDismissed,
-    dismiss: ({ id, evidence }: Pick<Insight, 'id' | 'evidence'>) => keep({ ...without(counts(), id), [id]: evidence.count }),
-    restore: (id: string) => keep(without(counts(), id)),
-    restoreAll: () => keep({}),
+    dismiss: ({ id, evidence }: Pick<Insight, 'id' | 'evidence'>) => store({ ...without(counts(), id), [id]: evidence.count }),
+    restore: (id: string) => store(without(counts(), id)),
+    restoreAll: () => store({}),
   };
 }
 

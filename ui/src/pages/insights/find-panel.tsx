@@ -16,7 +16,7 @@ export function FindPanel() {
   const { call } = useKernel();
   const [question, setQuestion] = createSignal('');
   const [answer, setAnswer] = createSignal<Answer>();
-  const finding = createMutation((asked: string) => call('insights.find', { question: asked }));
+  const finding = createMutation((text: string) => call('insights.find', { question: text }));
   const ask = async () => {
     if (question().trim() !== '' && !finding.busy()) setAnswer(await finding.run(question().trim()));
   };

@@ -1,5 +1,6 @@
 import { createMemo, For, Show } from 'solid-js';
-import { INSIGHT_PERIODS } from '#core/contract/observe/insight-rules.ts';
+import { optionsOf } from '#ui/src/fields/kind.ts';
+import { INSIGHT_PERIOD_CHOICES, INSIGHT_PERIODS, SEVERITY_CHOICES } from '#core/contract/observe/insight-rules.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
@@ -9,7 +10,6 @@ import { Page } from '#ui/src/components/page.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { Loaded } from '#ui/src/components/show/loaded.tsx';
-import { PERIOD_LABELS, SEVERITY_WORDS } from '#ui/src/features/insights/words.ts';
 import { keepEqual } from '#ui/src/kernel/data/query.ts';
 import { useCommands, useKernel } from '#ui/src/kernel/kernel.ts';
 import { createSearchParams, oneOf } from '#ui/src/kernel/route/search-params.ts';
@@ -22,7 +22,6 @@ import { useFix } from './use-fix.ts';
 import './insights.css';
 
 const MOST = 200;
-const POLL_MS = 30_000;
 const SEVERITIES = ['error', 'warning', 'info'] as const;
 
 /** What callers have trouble with, and what to do about it. */
@@ -31,7 +30,6 @@ export function Insights() {
   const params = createSearchParams(router, { period: oneOf(INSIGHT_PERIODS) });
   const period = () => params.get('period');
   const found = useQuery((read) => read('insights.list', { period: period(), limit: MOST }), {
-    every_ms: POLL_MS,
     watch: period,
   });
   const dismissed = createDismissed(browserStorage);
@@ -61,7 +59,7 @@ export function Insights() {
           label="Period"
           value={period()}
           onChange={(value) => params.set({ period: value })}
-          options={INSIGHT_PERIODS.map((value) => ({ value, label: PERIOD_LABELS[value] }))}
+          options={optionsOf(INSIGHT_PERIOD_CHOICES)}
         />
       }
     >
@@ -83,9 +81,9 @@ export function Insights() {
                 <For each={groups}>
                   {({ severity, ids }) => (
                     <Show when={ids().length > 0}>
-                      <Panel title={SEVERITY_WORDS[severity]} count={ids().length} flush>
+                      <Panel title={SEVERITY_CHOICES[severity].label} count={ids().length} flush>
                         <FindingList
-                          label={SEVERITY_WORDS[severity]}
+                          label={SEVERITY_CHOICES[severity].label}
                           ids={ids()}
                           insightOf={(id) => by_id().get(id)}
                           period={period()}

@@ -4,7 +4,10 @@ import { JsonView } from '#ui/src/components/show/json-view.tsx';
 import { Link } from '#ui/src/components/link.tsx';
 import { NO_ARGUMENTS } from '#ui/src/features/run/logged-arguments.ts';
 
-/** What a call sent, or why nobody knows. @param tool the id of the tool, where it still has that name. */
+/**
+ * The arguments of a call, or why they are unknown.
+ * @param tool id of the tool, if it still has that name.
+ */
 export function CallArguments(props: { of: Output<'logs.get'>; tool: string | undefined }) {
   const state = () => props.of.arguments_state;
   return (
@@ -16,7 +19,7 @@ export function CallArguments(props: { of: Output<'logs.get'>; tool: string | un
             <>
               <JsonView label="Arguments" value={values()} open={3} />
               <Names label="Masked as in results" names={props.of.arguments_masked} />
-              <Names label="Too large to keep" names={props.of.arguments_left_out} />
+              <Names label="Too large to log" names={props.of.arguments_left_out} />
             </>
           )}
         </Match>
@@ -27,7 +30,7 @@ export function CallArguments(props: { of: Output<'logs.get'>; tool: string | un
               <Show when={why() === 'not_logged' && props.tool}>
                 {(id) => (
                   <>
-                    To keep them from the next deploy, turn on <Link href={`/tools/${id()}`}>Log arguments</Link> of the tool.
+                    To log them after the next deploy, turn on <Link href={`/tools/${id()}`}>Log arguments</Link> in the tool.
                   </>
                 )}
               </Show>

@@ -1,4 +1,7 @@
+import { callerWord } from '#ui/src/kernel/metrics-words.ts';
 import { For, Show } from 'solid-js';
+import { CONFIRMATION_CHOICES } from '#core/contract/observe/calls.ts';
+import { OUTCOME_CHOICES } from '#core/contract/observe/outcomes.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { KeyValue } from '#ui/src/components/show/key-value.tsx';
@@ -13,7 +16,7 @@ import { num } from '#ui/src/kernel/numbers.ts';
 import { bytes, capital, duration } from '#ui/src/kernel/words.ts';
 import { CallAgain } from './call-again.tsx';
 import { CallArguments } from './call-arguments.tsx';
-import { CONFIRMATION_WORDS, endWord, OUTCOME_WORDS } from './words.ts';
+import { endWord } from './words.ts';
 
 /** One call: what is known of it, and where to go on. */
 export function CallDrawer(props: { id: string | undefined; onClose: () => void }) {
@@ -53,7 +56,7 @@ function CallFacts(props: { of: Detail }) {
     <div class="stack">
       <Show when={props.of.error_message}>
         {(message) => (
-          <Notice tone="bad" title={`The caller got: ${OUTCOME_WORDS[props.of.outcome]}`}>
+          <Notice tone="bad" title={`Error returned: ${OUTCOME_CHOICES[props.of.outcome].label}`}>
             <p class="logs-sentence">{message()}</p>
           </Notice>
         )}
@@ -71,7 +74,7 @@ function CallFacts(props: { of: Detail }) {
             label: 'Outcome',
             value: <Badge tone={props.of.success ? 'good' : 'bad'}>{endWord(props.of)}</Badge>,
           },
-          props.of.confirmation !== null && { label: 'Confirmation', value: CONFIRMATION_WORDS[props.of.confirmation] },
+          props.of.confirmation !== null && { label: 'Confirmation', value: CONFIRMATION_CHOICES[props.of.confirmation].label },
           { label: 'Time', value: exactTime(props.of.timestamp), copy: props.of.timestamp },
           { label: 'Duration', value: duration(props.of.duration_ms) },
           {
@@ -83,13 +86,14 @@ function CallFacts(props: { of: Detail }) {
           line('SQLSTATE', props.of.sqlstate),
           props.of.ignored_arguments.length > 0 && { label: 'Ignored arguments', value: props.of.ignored_arguments.join(', ') },
           { label: 'Client', value: props.of.client ?? '–' },
-          { label: 'Token', value: props.of.token_prefix ?? '–', mono: true },
+          { label: 'Caller', value: callerWord(props.of) || '–' },
+          line('Token', props.of.token_name === null ? null : props.of.token_prefix),
           line('Person', props.of.person),
           line('Token ID', props.of.token),
           line('Client ID', props.of.client_id),
           props.of.session_id !== null && {
             label: 'Session',
-            value: <Link href={sessionHref(props.of.session_id)}>What this client did</Link>,
+            value: <Link href={sessionHref(props.of.session_id)}>View session</Link>,
           },
           line('Session ID', props.of.session),
           line('Trace ID', props.of.trace_id),
@@ -129,7 +133,7 @@ function AnsweredBy(props: { of: Detail }) {
           )}
         </Show>
         {'. '}
-        <Link href={callsHref({ range: 'all', canary: props.of.canary ?? '' })}>All its calls</Link>
+        <Link href={callsHref({ range: 'all', canary: props.of.canary ?? '' })}>View its calls</Link>
       </span>
     </Show>
   );

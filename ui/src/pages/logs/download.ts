@@ -19,12 +19,13 @@ const COLUMNS = [
   'rows',
   'client',
   'token_prefix',
+  'token_name',
   'connection_id',
   'snapshot_version',
   'canary',
 ] as const satisfies readonly (keyof CallEntry)[];
 
-/** Reads the newest calls page by page and hands them to the browser as a file. */
+/** Reads the newest calls page by page and downloads them as a file. */
 export async function saveCalls(
   form: 'csv' | 'json',
   load: (skip: number, limit: number) => Promise<Output<'logs.list'>>,
@@ -34,7 +35,7 @@ export async function saveCalls(
   for (let skip = 0; skip < MOST; skip += PAGE) {
     const page = await load(skip, PAGE);
     total = page.total;
-    // A call that came meanwhile shifts the pages: then some are read twice.
+    // New calls shift the pages, so some entries are read twice.
     for (const entry of page.items) entries.set(entry.id, entry);
     if (skip + page.items.length >= total || page.items.length === 0) break;
   }

@@ -12,7 +12,7 @@ import { exactTime } from '#ui/src/kernel/dates.ts';
 import { useCopy } from '#ui/src/components/use-copy.ts';
 import { DrawerOf } from '#ui/src/components/dialog-of.tsx';
 import { useCommands, useKernel, useLine } from '#ui/src/kernel/kernel.ts';
-import { createLiveLog, type Line, lineText, matches, SOURCES } from '#ui/src/features/log/live-log.ts';
+import { createLiveLog, type Line, lineText, searchEntries, SOURCES } from '#ui/src/features/log/live-log.ts';
 import { createLiveStream, type StreamState } from '#ui/src/kernel/data/live-stream.ts';
 import { choice, createSearchParams, oneOf, text } from '#ui/src/kernel/route/search-params.ts';
 import { LogList } from './log-list.tsx';
@@ -41,10 +41,7 @@ export function LivePanel() {
     // The next call finds out that the session is over, and says so.
     onFinal: () => void call('deploy.status', {}).catch(() => undefined),
   });
-  const entries = createMemo(() => {
-    const wanted = params.get('q').trim();
-    return wanted === '' ? log.entries() : log.entries().filter((entry) => matches(entry, wanted));
-  });
+  const entries = createMemo(() => searchEntries(log.entries(), params.get('q').trim()));
   let search: HTMLInputElement | undefined;
 
   createEffect(on([() => params.get('level'), () => params.get('source')], ([level, source]) => log.select({ level, source })));

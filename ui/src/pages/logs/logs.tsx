@@ -1,40 +1,42 @@
 import { Page } from '#ui/src/components/page.tsx';
-import { Tabs } from '#ui/src/components/tabs.tsx';
+import { Views } from '#ui/src/components/show/views.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { choice, createSearchParams } from '#ui/src/kernel/route/search-params.ts';
+import { createSearchParams, oneOf } from '#ui/src/kernel/route/search-params.ts';
+import { FailuresPanel } from './failures-panel.tsx';
 import { LivePanel } from './live-panel.tsx';
 import { RefusalsPanel } from './refusals-panel.tsx';
 import { RequestsPanel } from './requests-panel.tsx';
 import { SessionsPanel } from './sessions-panel.tsx';
 import './logs.css';
 
+/** Views without addresses of callers and lines of programs, which are for administrators. */
+const FOR_ALL: ReadonlySet<string> = new Set(['requests', 'failures', 'sessions']);
+
+const LEADS = {
+  requests: 'Every call of the last 30 days, at most a million. Select one to see its error, times and caller.',
+  failures: 'Failed calls by their error, with the callers that got it.',
+  sessions: 'What each client did, in order.',
+  refusals: 'Requests that were refused before a call.',
+  live: 'What the server and its hosts write now.',
+} as const;
+
 /** The live log and the log of calls. */
 export function Logs() {
   const { router, session } = useKernel();
-  /** What holds addresses and lines of programs is for administrators. */
   const all = session.may('logs.refusals');
-  const params = createSearchParams(router, { view: choice(['live', 'requests', 'sessions', 'refusals']) });
-  const first = all ? 'live' : 'requests';
+  const params = createSearchParams(router, { view: oneOf(['requests', 'failures', 'sessions', 'refusals', 'live']) });
+  const view = () => (all || FOR_ALL.has(params.get('view')) ? params.get('view') : 'requests');
   return (
-    <Page
-      title="Logs"
-      lead={
-        all
-          ? 'Live log of the server and its hosts, every call of the last 30 days (at most a million), and refused requests.'
-          : 'Every call of the last 30 days (at most a million), and what each client did.'
-      }
-      width="full"
-    >
-      <Tabs
-        label="Logs"
-        value={params.get('view') ?? first}
-        onChange={(view) => router.navigate(view === first ? '/logs' : `/logs?view=${view}`, { replace: true })}
-        tabs={[
-          ...(all ? [{ value: 'live' as const, label: 'Live', panel: () => <LivePanel /> }] : []),
-          { value: 'requests', label: 'Calls', panel: () => <RequestsPanel /> },
-          { value: 'sessions', label: 'Sessions', panel: () => <SessionsPanel /> },
-          ...(all ? [{ value: 'refusals' as const, label: 'Refusals', panel: () => <RefusalsPanel /> }] : []),
-        ]}
+    <Page title="Logs" lead={LEADS[view()]} width="full">
+      <Views
+        value={view()}
+        views={{
+          requests: () => <RequestsPanel />,
+          failures: () => <FailuresPanel />,
+          sessions: () => <SessionsPanel />,
+          refusals: () => <RefusalsPanel />,
+          live: () => <LivePanel />,
+        }}
       />
     </Page>
   );

@@ -1,28 +1,27 @@
 import { Show } from 'solid-js';
 import type { Output } from '#core/contract/index.ts';
+import { REFUSAL_CHOICES, RefusalKind } from '#core/contract/observe/calls.ts';
 import { Breakable } from '#ui/src/components/show/breakable.tsx';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { type Column, DataTable } from '#ui/src/components/table/data-table.tsx';
 import { FilterBar, FilterSelect } from '#ui/src/components/table/filter-bar.tsx';
 import { usePages } from '#ui/src/components/use-pages.ts';
-import { usePoll } from '#ui/src/components/use-query.ts';
+import { useFollow } from '#ui/src/components/use-query.ts';
 import { minuteTime } from '#ui/src/kernel/dates.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { count } from '#ui/src/kernel/numbers.ts';
 import { choice, createSearchParams } from '#ui/src/kernel/route/search-params.ts';
 import { timeColumn } from './time-column.tsx';
-import { REFUSAL_KINDS, REFUSAL_WORDS, type RefusalKind } from './words.ts';
 
 type Entry = Output<'logs.refusals'>['items'][number];
 
-const POLL_MS = 10_000;
 const PAGE = 100;
 
 /** Requests that never became a call. */
 export function RefusalsPanel() {
   const { call, router } = useKernel();
-  const params = createSearchParams(router, { refused: choice(REFUSAL_KINDS) });
+  const params = createSearchParams(router, { refused: choice(RefusalKind.options) });
   let counts: Output<'logs.refusals'>['counts'] = {};
   let since = '';
   const entries = usePages(
@@ -36,20 +35,18 @@ export function RefusalsPanel() {
     () => params.get('refused'),
     { size: PAGE, most: 200 },
   );
-  usePoll(
-    async () => {
-      if ((entries.items()?.length ?? 0) <= PAGE) await entries.reload();
-    },
-    POLL_MS,
-    ['logs'],
-  );
+  useFollow('logs.refusals', async () => {
+    if ((entries.items()?.length ?? 0) <= PAGE) await entries.reload();
+  });
   const word = (kind: RefusalKind) => {
     const refused = entries.items() === undefined ? 0 : (counts[kind] ?? 0);
-    return refused === 0 ? REFUSAL_WORDS[kind] : `${REFUSAL_WORDS[kind]} (${count(refused)} since ${minuteTime(since)})`;
+    return refused === 0
+      ? REFUSAL_CHOICES[kind].label
+      : `${REFUSAL_CHOICES[kind].label} (${count(refused)} since ${minuteTime(since)})`;
   };
   const columns: Column<Entry>[] = [
     timeColumn,
-    { id: 'kind', head: 'Kind', cell: (entry) => <Badge>{REFUSAL_WORDS[entry.kind]}</Badge> },
+    { id: 'kind', head: 'Kind', cell: (entry) => <Badge>{REFUSAL_CHOICES[entry.kind].label}</Badge> },
     {
       id: 'reason',
       head: 'Reason',
@@ -78,7 +75,7 @@ export function RefusalsPanel() {
           name="refused"
           label="Kind of refusal"
           all="All refusals"
-          options={REFUSAL_KINDS.map((value) => ({ value, label: word(value) }))}
+          options={RefusalKind.options.map((value) => ({ value, label: word(value) }))}
         />
       </FilterBar>
       <div class="panel">

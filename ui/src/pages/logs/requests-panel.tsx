@@ -1,5 +1,6 @@
 import { Show } from 'solid-js';
-import { CALL_OUTCOMES } from '#core/contract/observe/outcomes.ts';
+import { optionsOf } from '#ui/src/fields/kind.ts';
+import { CALL_OUTCOMES, OUTCOME_CHOICES } from '#core/contract/observe/outcomes.ts';
 import { Breakable } from '#ui/src/components/show/breakable.tsx';
 import { Badge, StatusDot } from '#ui/src/components/badge.tsx';
 import { FilterCombobox } from '#ui/src/components/form/combobox.tsx';
@@ -10,9 +11,10 @@ import { LinkButton } from '#ui/src/components/link.tsx';
 import { Menu } from '#ui/src/components/menu.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { usePages } from '#ui/src/components/use-pages.ts';
-import { usePoll, useQuery } from '#ui/src/components/use-query.ts';
+import { useFollow, useQuery } from '#ui/src/components/use-query.ts';
 import { minuteTime } from '#ui/src/kernel/dates.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { callerWord } from '#ui/src/kernel/metrics-words.ts';
 import { KINDS, startOf, UNNAMED_CLIENT } from '#ui/src/kernel/metrics.ts';
 import { num } from '#ui/src/kernel/numbers.ts';
 import { toProblem } from '#ui/src/kernel/problem.ts';
@@ -21,12 +23,11 @@ import { capital, duration, plural } from '#ui/src/kernel/words.ts';
 import { CallDrawer } from './call-drawer.tsx';
 import { type CallEntry, saveCalls } from './download.ts';
 import { timeColumn } from './time-column.tsx';
-import { endWord, OUTCOME_WORDS, RANGE_WORDS, RANGES } from './words.ts';
+import { endWord, RANGE_WORDS, RANGES } from './words.ts';
 
-const POLL_MS = 10_000;
 const PAGE = 100;
 
-/** Every call of the deployed server, filtered by what the address says. */
+/** The request log of the deployed server, filtered by the address. */
 export function RequestsPanel() {
   const { call, router, toasts } = useKernel();
   const params = createSearchParams(router, {
@@ -74,23 +75,19 @@ export function RequestsPanel() {
     size: PAGE,
     most: 200,
   });
-  // Beyond the first page a person reads; what is new would push it away.
-  usePoll(
-    async () => {
-      if ((calls.items()?.length ?? 0) <= PAGE && shown() === undefined) await calls.reload();
-    },
-    POLL_MS,
-    ['logs'],
-  );
+  // Only on the first page: new entries would move the rows that a person reads.
+  useFollow('logs.list', async () => {
+    if ((calls.items()?.length ?? 0) <= PAGE && shown() === undefined) await calls.reload();
+  });
 
-  const known = useQuery((read) => read('metrics.stats', { period: '7d' }));
+  const known = useQuery((read) => read('metrics.stats', { period: '7d' }), { live: false });
   const names = () => {
     const { tools = {}, resources = {}, prompts = {} } = known.data() ?? {};
     return [...new Set([...Object.keys(tools), ...Object.keys(resources), ...Object.keys(prompts)])]
       .toSorted()
       .map((value) => ({ value, label: value }));
   };
-  /** Each in place of the one before. */
+  /** Each toast replaces the previous one. */
   const say = (text: string, tone: 'good' | 'bad' | 'plain') =>
     toasts.show(text, tone, { tally: { kind: 'download', count: 0, text: () => text } });
   const save = async (form: 'csv' | 'json') => {
@@ -145,10 +142,14 @@ export function RequestsPanel() {
       cell: (entry) => <span class="soft long-name">{entry.client ?? ''}</span>,
     },
     {
-      id: 'token',
-      head: 'Token',
+      id: 'caller',
+      head: 'Caller',
       narrow: 'wide',
-      cell: (entry) => <span class="faint mono">{entry.token_prefix ?? ''}</span>,
+      cell: (entry) => (
+        <span class="soft long-name" title={entry.token_prefix ?? ''}>
+          {callerWord(entry)}
+        </span>
+      ),
     },
   ];
   const active = () => params.active('kind', 'name', 'outcome', 'range', 'connection', 'client', 'canary') + (exact() ? 1 : 0);
@@ -170,7 +171,7 @@ export function RequestsPanel() {
           />
         }
       >
-        <FilterCombobox of={params} name="name" label="Name" all="Anything" free options={names()} />
+        <FilterCombobox of={params} name="name" label="Name" all="All names" free options={names()} />
         <FilterSelect
           of={params}
           name="kind"
@@ -183,10 +184,7 @@ export function RequestsPanel() {
           name="outcome"
           label="Outcome"
           all="All outcomes"
-          options={[
-            { value: 'failed', label: 'All failures' },
-            ...CALL_OUTCOMES.map((value) => ({ value, label: OUTCOME_WORDS[value] })),
-          ]}
+          options={[{ value: 'failed', label: 'All failures' }, ...optionsOf(OUTCOME_CHOICES)]}
         />
         <Show
           when={exact()}

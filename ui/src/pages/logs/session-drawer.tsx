@@ -1,4 +1,5 @@
 import { createSignal, For, Match, Show, Switch } from 'solid-js';
+import { OUTCOME_CHOICES } from '#core/contract/observe/outcomes.ts';
 import type { Output } from '#core/contract/index.ts';
 import { Breakable } from '#ui/src/components/show/breakable.tsx';
 import { Badge } from '#ui/src/components/badge.tsx';
@@ -11,15 +12,15 @@ import { LoadMore } from '#ui/src/components/table/load-more.tsx';
 import { DrawerOf } from '#ui/src/components/dialog-of.tsx';
 import type { Pages } from '#ui/src/kernel/data/pages.ts';
 import { clockTime, exactTime } from '#ui/src/kernel/dates.ts';
+import { callerWord } from '#ui/src/kernel/metrics-words.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { count } from '#ui/src/kernel/numbers.ts';
 import { duration, plural } from '#ui/src/kernel/words.ts';
-import { OUTCOME_WORDS } from './words.ts';
 
 type Event = Output<'mcp_sessions.get'>['events'][number];
 const PAGE = 200;
 
-/** What one client did, in order. */
+/** The calls of one session, in order. */
 export function SessionDrawer(props: { id: string | undefined; onClose: () => void }) {
   return (
     <DrawerOf of={props.id} title="Session" lead="What the client did, in order." onClose={props.onClose}>
@@ -35,7 +36,7 @@ function OneSession(props: { id: string }) {
     async (skip, limit, signal) => {
       const { events, ...found } = await call('mcp_sessions.get', { id: props.id, skip, limit }, signal);
       setSession({ ...found, events });
-      // Some of the calls that were counted may be kept no longer.
+      // Some of the counted calls may be beyond the retention.
       const total = events.length < limit ? skip + events.length : Math.max(found.calls + found.lists, skip + events.length);
       return { items: events, total };
     },
@@ -58,7 +59,8 @@ function Steps(props: { session: Output<'mcp_sessions.get'>; steps: Pages<Event>
       <KeyValue
         items={[
           { label: 'Client', value: props.session.client ?? '–' },
-          { label: 'Token', value: props.session.token_prefix ?? '–', mono: true },
+          { label: 'Caller', value: callerWord(props.session) || '–' },
+          props.session.token_name !== null && { label: 'Token', value: props.session.token_prefix ?? '', mono: true },
           props.session.person !== null && { label: 'Person', value: props.session.person, mono: true },
           { label: 'Started', value: exactTime(props.session.started_at) },
           { label: 'Last call', value: exactTime(props.session.last_at) },
@@ -103,7 +105,7 @@ function Step(props: { event: Event }) {
           <Badge tone="warning">Retry</Badge>
         </Show>{' '}
         <Show when={failed()}>
-          <Badge tone="bad">{OUTCOME_WORDS[props.event.outcome]}</Badge>
+          <Badge tone="bad">{OUTCOME_CHOICES[props.event.outcome].label}</Badge>
         </Show>
         <Show when={props.event.error_message}>{(message) => <p class="logs-sentence">{message()}</p>}</Show>
         <Show when={props.event.kind !== 'list'}>

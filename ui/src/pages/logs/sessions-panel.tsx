@@ -6,8 +6,9 @@ import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { type Column, DataTable } from '#ui/src/components/table/data-table.tsx';
 import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
 import { usePages } from '#ui/src/components/use-pages.ts';
-import { usePoll } from '#ui/src/components/use-query.ts';
+import { useFollow } from '#ui/src/components/use-query.ts';
 import { exactTime, minuteTime } from '#ui/src/kernel/dates.ts';
+import { callerWord } from '#ui/src/kernel/metrics-words.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { count } from '#ui/src/kernel/numbers.ts';
 import { choice, createSearchParams, text } from '#ui/src/kernel/route/search-params.ts';
@@ -17,7 +18,6 @@ import { SessionLanes } from './session-lanes.tsx';
 
 export type McpSession = Output<'mcp_sessions.list'>['items'][number];
 
-const POLL_MS = 10_000;
 const PAGE = 50;
 const FILTERS = ['person', 'token', 'client', 'tool'] as const;
 const FILTER_WORDS = { person: 'Person', token: 'Token', client: 'Client', tool: 'Tool' } as const;
@@ -49,19 +49,19 @@ export function SessionsPanel() {
     size: PAGE,
     most: 100,
   });
-  usePoll(
-    async () => {
-      if ((sessions.items()?.length ?? 0) <= PAGE && shown() === undefined) await sessions.reload();
-    },
-    POLL_MS,
-    ['mcp_sessions'],
-  );
+  useFollow('mcp_sessions.list', async () => {
+    if ((sessions.items()?.length ?? 0) <= PAGE && shown() === undefined) await sessions.reload();
+  });
   const valuesOf = (name: (typeof FILTERS)[number]) => {
     const read = { person: 'person', token: 'token_prefix', client: 'client', tool: null } as const;
     const field = read[name];
     if (field === null) return [];
-    const values = (sessions.items() ?? []).flatMap((session) => session[field] ?? []);
-    return [...new Set(values)].toSorted().map((value) => ({ value, label: value }));
+    const labels = new Map<string, string>();
+    for (const session of sessions.items() ?? []) {
+      const value = session[field];
+      if (value !== null) labels.set(value, field === 'token_prefix' ? callerWord(session) : value);
+    }
+    return [...labels].map(([value, label]) => ({ value, label })).toSorted((a, b) => a.label.localeCompare(b.label));
   };
   const columns: Column<McpSession>[] = [
     {
@@ -75,10 +75,14 @@ export function SessionsPanel() {
     },
     { id: 'client', head: 'Client', cell: (row) => <span class="cell-text">{row.client ?? '–'}</span> },
     {
-      id: 'token',
-      head: 'Token',
+      id: 'caller',
+      head: 'Caller',
       narrow: 'medium',
-      cell: (row) => <span class="faint mono">{row.token_prefix ?? row.person ?? ''}</span>,
+      cell: (row) => (
+        <span class="soft long-name" title={row.token_prefix ?? ''}>
+          {callerWord(row)}
+        </span>
+      ),
     },
     {
       id: 'length',
@@ -128,7 +132,7 @@ export function SessionsPanel() {
               when={params.active(...FILTERS, 'outcome') > 0}
               fallback={
                 <EmptyState title="No sessions yet">
-                  What one client does, with no gap of more than 30 minutes, is one session.
+                  A session holds the calls of one client, with no gap of more than 30 minutes.
                 </EmptyState>
               }
             >

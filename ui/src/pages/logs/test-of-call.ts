@@ -1,16 +1,16 @@
 import type { Call } from '#ui/src/api.ts';
 import type { Output } from '#core/contract/index.ts';
 import type { CalledTool } from '#ui/src/features/run/call-once.ts';
-import { type KeptRun, keptRuns, kindOfRun } from '#ui/src/features/run/kept-runs.ts';
+import { type StoredRun, storedRuns, kindOfRun } from '#ui/src/features/run/stored-runs.ts';
 import { allArguments } from '#ui/src/features/run/logged-arguments.ts';
 import { CLIENT } from '#ui/src/features/run/mcp-client.ts';
-import { nameFor, type NewTest } from '#ui/src/features/tests/kept.ts';
+import { nameFor, type NewTest } from '#ui/src/features/tests/expectation.ts';
 import { toTest } from '#ui/src/features/tests/to-test.ts';
 import type { CallEntry } from './download.ts';
 
 /**
- * A test of what was called: with the arguments that it sent, if they were logged or this tab made the call, and with a result if
- * this tab has seen one. What is not known stays open.
+ * A test from a logged call: with its arguments, if they were logged or the call ran in this tab, and with a result if this tab has it.
+ * Unknown parts stay empty.
  */
 export async function testOfCall(
   call: Call,
@@ -28,12 +28,12 @@ export async function testOfCall(
 
 const isOfPlayground = ({ client }: CallEntry): boolean => client?.startsWith(CLIENT.name) === true;
 
-/** The call of this tab that the entry is about. Two calls of a name at the same time cannot be told apart: then there is none. */
-async function runOf(call: Call, entry: CallEntry): Promise<KeptRun | undefined> {
+/** The run of this tab that matches the log entry. Concurrent calls of the same name are ambiguous and match nothing. */
+async function runOf(call: Call, entry: CallEntry): Promise<StoredRun | undefined> {
   if (!isOfPlayground(entry)) return undefined;
   const { kind, name } = entry;
   const at = Date.parse(entry.timestamp);
-  const runs = keptRuns().filter((run) => {
+  const runs = storedRuns().filter((run) => {
     const [from, until] = periodOf(run);
     return kindOfRun(run) === kind && run.offer.name === name && from <= at && at <= until;
   });
@@ -45,8 +45,8 @@ async function runOf(call: Call, entry: CallEntry): Promise<KeptRun | undefined>
   return alike.length === 1 && alike[0]?.id === entry.id ? run : undefined;
 }
 
-/** From sending to the answer; the log has whole milliseconds, and `until` leaves out the last one. */
-function periodOf({ at, ms }: KeptRun): [number, number] {
+/** From sending to the answer; the log has whole milliseconds, and `until` is exclusive. */
+function periodOf({ at, ms }: StoredRun): [number, number] {
   const sent = Date.parse(at);
   return [sent, sent + Math.ceil(ms) + 1];
 }

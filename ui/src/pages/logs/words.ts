@@ -1,6 +1,6 @@
 import { errorWord } from '#ui/src/kernel/metrics-words.ts';
-import type { Confirmation } from '#core/contract/observe/calls.ts';
-import type { CallOutcome } from '#core/contract/observe/outcomes.ts';
+import { type Confirmation, CONFIRMATION_CHOICES } from '#core/contract/observe/calls.ts';
+import { OUTCOME_CHOICES } from '#core/contract/observe/outcomes.ts';
 import type { LogLevel } from '#core/contract/log-levels.ts';
 import type { Source } from '#ui/src/features/log/live-log.ts';
 import type { StreamState } from '#ui/src/kernel/data/live-stream.ts';
@@ -33,21 +33,14 @@ export const RANGE_WORDS = {
   all: 'All',
 } as const satisfies Record<(typeof RANGES)[number], string>;
 
-export const CONFIRMATION_WORDS = {
-  asked: 'Asked',
-  accepted: 'Accepted',
-  declined: 'Declined',
-  expired: 'Expired, asked again',
-  changed: 'Rows changed, asked again',
-  checked: 'Checked by token',
-} as const satisfies Record<Confirmation, string>;
-
 const STILL_ASKS: ReadonlySet<Confirmation | null> = new Set(['asked', 'expired', 'changed']);
 
-/** How a call ended. One that asked a person did not run yet. */
+/** The outcome of a call. A call that asks for a confirmation has not run yet. */
 export function endWord({ success, error, confirmation }: Ended): string {
   if (!success) return errorWord(error);
-  return confirmation !== null && STILL_ASKS.has(confirmation) ? CONFIRMATION_WORDS[confirmation] : OUTCOME_WORDS.ok;
+  return confirmation !== null && STILL_ASKS.has(confirmation)
+    ? CONFIRMATION_CHOICES[confirmation].label
+    : OUTCOME_CHOICES.ok.label;
 }
 
 interface Ended {
@@ -55,24 +48,3 @@ interface Ended {
   readonly error: string | null;
   readonly confirmation: Confirmation | null;
 }
-
-export const OUTCOME_WORDS = {
-  ok: 'Succeeded',
-  tool_error: 'Tool error',
-  refused: 'Refused',
-  no_slot: 'No free slot',
-  timeout: 'Timed out',
-  cancelled: 'Cancelled',
-  rate_limited: 'Rate limited',
-} as const satisfies Record<CallOutcome, string>;
-
-export const REFUSAL_KINDS = ['unauthenticated', 'forbidden', 'not_found', 'too_large', 'rate_limited', 'protocol'] as const;
-export type RefusalKind = (typeof REFUSAL_KINDS)[number];
-export const REFUSAL_WORDS = {
-  unauthenticated: 'No valid token',
-  forbidden: 'Not allowed',
-  not_found: 'Not found',
-  too_large: 'Too large',
-  rate_limited: 'Too many attempts',
-  protocol: 'Protocol error',
-} as const satisfies Record<RefusalKind, string>;

@@ -26,7 +26,7 @@ export function CallerTable(props: {
       sort: ({ name, key }) => name ?? key ?? '',
       cell: (row) => (
         <Show when={row.name ?? row.key} fallback={<span class="faint">{words().none}</span>}>
-          {(said) => <span title={row.key ?? ''}>{said()}</span>}
+          {(text) => <span title={row.key ?? ''}>{text()}</span>}
         </Show>
       ),
     },
@@ -53,7 +53,7 @@ export function CallerTable(props: {
       id: 'log',
       head: 'Log',
       align: 'end',
-      cell: (row) => <Show when={row.key}>{(said) => <Link href={sessionsHref(props.by, said())}>Sessions</Link>}</Show>,
+      cell: (row) => <Show when={row.key}>{(text) => <Link href={sessionsHref(props.by, text())}>Sessions</Link>}</Show>,
     },
   ];
   return (

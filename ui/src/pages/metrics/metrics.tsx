@@ -43,12 +43,10 @@ import { UsageTable } from './usage-table.tsx';
 import { CALLER_WORDS } from './words.ts';
 import './metrics.css';
 
-const POLL_MS = 15_000;
-
-/** Tools, resources and prompts, who called them, how long it took, what failed: everything, or one of them beside others. */
+/** Metrics of tools, resources and prompts by caller, duration and errors: all of them, or one of them beside the others. */
 export function Metrics() {
   const { router, call, toasts } = useKernel();
-  // The newest day first: who looks has usually heard of something today.
+  // The default is the last day, since most visits follow a recent problem.
   const params = createSearchParams(router, {
     period: oneOf(['24h', '1h', '6h', '7d']),
     from: text(),
@@ -63,13 +61,11 @@ export function Metrics() {
   const range = createMemo<Range>((before) => {
     const [since, until] = [params.get('from'), params.get('until')];
     const next = isTime(since) && isTime(until) ? { since, until } : params.get('period');
-    // The same range stays the same object.
+    // An equal range stays the same object.
     return before !== undefined && JSON.stringify(before) === JSON.stringify(next) ? before : next;
   });
-  const setRange = (wanted: Range) =>
-    params.set(
-      typeof wanted === 'string' ? { period: wanted, from: '', until: '' } : { from: wanted.since, until: wanted.until },
-    );
+  const setRange = (to: Range) =>
+    params.set(typeof to === 'string' ? { period: to, from: '', until: '' } : { from: to.since, until: to.until });
   const by = () => params.get('by');
   const caller = (key: CallerKey) => params.get(key);
   const filter = createMemo(() =>
@@ -84,7 +80,7 @@ export function Metrics() {
         ...(by() === 'tool' ? {} : { by: by() }),
         ...(comparing() ? { compare: true } : {}),
       }),
-    { every_ms: POLL_MS, watch: () => [range(), by(), comparing(), ...CALLER_KEYS.map(caller)] },
+    { watch: () => [range(), by(), comparing(), ...CALLER_KEYS.map(caller)] },
   );
   const rows = createMemo(() => {
     const given = stats.data();
@@ -94,7 +90,7 @@ export function Metrics() {
     const given = stats.data()?.previous;
     return given === undefined ? undefined : toRows(given);
   });
-  /** Nothing waits under an error. */
+  /** Hides the placeholder when there is an error. */
   const shown = () => stats.data() !== undefined || stats.problem() === undefined;
   const chosen = () => fromKey(params.get('of'));
   const chosenRow = () => rows()?.find(({ key }) => key === params.get('of'));
@@ -224,6 +220,9 @@ export function Metrics() {
   );
 }
 
+const rateOf = (per_minute: number): string =>
+  per_minute > 0 && per_minute < 0.1 ? 'less than 0.1 per minute' : `${tenths(per_minute)} per minute`;
+
 const isTime = (text: string): boolean => text !== '' && !Number.isNaN(Date.parse(text));
 
 function Totals(props: {
@@ -237,7 +236,7 @@ function Totals(props: {
     return whose && callsHref({ ...(outcome && { outcome }), ...whose, ...callsRange(props.range) });
   };
   const total = () => totalsOf(props.rows ?? []);
-  /** How it was before, and how much that differs. */
+  /** The previous value and the difference. */
   const than = (hint: string, now: number, read: (rows: readonly UsageRow[]) => number, format: (value: number) => string) => {
     if (props.before === undefined) return hint;
     const past = read(props.before);
@@ -256,12 +255,7 @@ function Totals(props: {
       <Stat
         label="Calls"
         value={known(() => count(total().calls))}
-        hint={than(
-          `${tenths(total().calls / minutesOf(props.range))} per minute`,
-          total().calls,
-          (rows) => totalsOf(rows).calls,
-          count,
-        )}
+        hint={than(rateOf(total().calls / minutesOf(props.range)), total().calls, (rows) => totalsOf(rows).calls, count)}
         href={callsOf()}
       />
       <Stat

@@ -1,5 +1,5 @@
 import { createEffect, createSignal, on, Show } from 'solid-js';
-import { HOURS_KEPT_DAYS } from '#core/contract/observe/metric-ranges.ts';
+import { HOURS_RETENTION_DAYS } from '#core/contract/observe/metric-ranges.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
 import { TextField } from '#ui/src/components/form/field.tsx';
@@ -76,6 +76,6 @@ function localText(ms: number): string {
 function faultOf(from: number, until: number, now: number): string | undefined {
   if (Number.isNaN(from) || Number.isNaN(until)) return 'Enter both times.';
   if (from >= until) return 'Must be earlier than the end.';
-  if (from < now - HOURS_KEPT_DAYS * 86_400_000) return `Metrics are kept for ${HOURS_KEPT_DAYS} days.`;
+  if (from < now - HOURS_RETENTION_DAYS * 86_400_000) return `Metrics are kept for ${HOURS_RETENTION_DAYS} days.`;
   return undefined;
 }

@@ -35,13 +35,13 @@ interface SeriesProps {
   /** Undefined: everything. */
   of: { readonly kind: Kind; readonly name: string } | undefined;
   usage: UsageRow | undefined;
-  /** Whatever changes when metrics were read again. */
+  /** Changes when the metrics reload. */
   refreshed: unknown;
   onBack: () => void;
   onZoom: (range: { since: string; until: string }) => void;
 }
 
-/** Calls, errors and durations over time, of everything or of one thing with its newest failures. */
+/** Calls, errors and durations over time, for everything or for one definition with its latest errors. */
 export function SeriesPanel(props: SeriesProps) {
   const { router, session } = useKernel();
   const series = useQuery(
@@ -170,17 +170,17 @@ export function SeriesPanel(props: SeriesProps) {
 
 type Point = Series['points'][number];
 
-/** The same points of the time before, as a line to compare with. */
+/** The points of the previous period, as a line to compare with. */
 const ghostOf = (points: readonly Point[] | undefined, label: string, read: (point: Point) => number | null): ChartSeries[] =>
   points === undefined ? [] : [{ label, token: '--ink-faint', ghost: true, values: points.map(read) }];
 
 function toMark({ version, from_version, at, note, by, restored }: Series['deploys'][number]): ChartMark {
-  const said = `Version ${version} ${restored ? 'restored' : 'deployed'} by ${by}, ${minuteTime(at)}`;
+  const sentence = `Version ${version} ${restored ? 'restored' : 'deployed'} by ${by}, ${minuteTime(at)}`;
   const query = from_version === null ? '' : `&from=${from_version}&to=${version}`;
   return {
     time: Date.parse(at),
     label: `v${version}`,
-    text: note === null ? said : `${said}: ${note}`,
+    text: note === null ? sentence : `${sentence}: ${note}`,
     href: `/deploy?view=versions${query}`,
   };
 }
@@ -204,7 +204,7 @@ function Failures(props: FailuresProps) {
       again: () => props.refreshed,
     },
   );
-  // The list stays the same while its entries do, or what stands for none would be made anew by each poll.
+  // The memo keeps equal lists identical; otherwise each poll would recreate the fallback.
   const entries = createMemo(() => failures.data()?.items);
   return (
     <div class="metrics-failures">

@@ -1,4 +1,4 @@
-import { isFound } from '#core/lib/text/search.ts';
+import { compileSearch } from '#core/lib/text/search.ts';
 import { createMemo, createSignal, type JSX, Show } from 'solid-js';
 import { Breakable } from '#ui/src/components/show/breakable.tsx';
 import { Badge } from '#ui/src/components/badge.tsx';
@@ -36,12 +36,13 @@ interface UsageTableProps {
 /** Every tool, resource and prompt that was called, sortable by each metric; the most called stands first. */
 export function UsageTable(props: UsageTableProps) {
   const [kind, setKind] = createSignal<Kind | 'all'>('all');
-  const [wanted, setWanted] = createSignal('');
-  const shown = createMemo(() =>
-    props.rows
-      ?.filter((row) => (kind() === 'all' || row.kind === kind()) && isFound(wanted(), row.name))
-      .toSorted((a, b) => b.calls - a.calls),
-  );
+  const [search, setSearch] = createSignal('');
+  const shown = createMemo(() => {
+    const matches = compileSearch(search());
+    return props.rows
+      ?.filter((row) => (kind() === 'all' || row.kind === kind()) && matches(row.name))
+      .toSorted((a, b) => b.calls - a.calls);
+  });
   const columns: Column<UsageRow>[] = [
     {
       id: 'name',
@@ -103,7 +104,7 @@ export function UsageTable(props: UsageTableProps) {
     >
       <div class="metrics-filter">
         <FilterBar
-          search={{ label: 'Search by name', value: wanted(), onInput: setWanted }}
+          search={{ label: 'Search by name', value: search(), onInput: setSearch }}
           end={
             <SegmentedControl
               label="Kinds"

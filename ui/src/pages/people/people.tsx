@@ -14,7 +14,7 @@ import { FilterBar, FilterSelect } from '#ui/src/components/table/filter-bar.tsx
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { DialogOf } from '#ui/src/components/dialog-of.tsx';
 import { allOf } from '#ui/src/kernel/data/all-of.ts';
-import { whenAsked } from '#ui/src/kernel/route/asked.ts';
+import { onDialogLink } from '#ui/src/kernel/route/dialog-link.ts';
 import { useCommands, useKernel } from '#ui/src/kernel/kernel.ts';
 import { choice, createSearchParams, text } from '#ui/src/kernel/route/search-params.ts';
 import { PersonForm } from './person-form.tsx';
@@ -30,10 +30,10 @@ const TONES: Readonly<Record<Role, Tone>> = {
   caller: 'plain',
 };
 
-/** Of a row; all of them are in its title. */
+/** Groups shown per row; the tooltip lists all. */
 const GROUPS_SHOWN = 3;
 
-/** Who signs in: invited, given a role and groups, disabled and removed. */
+/** People who sign in: invite, assign role and groups, disable, remove. */
 export function People() {
   const { router, session, toasts } = useKernel();
   const filters = createSearchParams(router, { q: text(), role: choice(ROLES) });
@@ -50,15 +50,15 @@ export function People() {
   );
   const groups = createMemo(() => [...new Set((list.data()?.items ?? []).flatMap((person) => person.groups))].toSorted());
   const isSelf = ({ username }: Person) => username === session.username();
-  /** Owners are the business of owners, and one's own account has a page of its own. */
+  /** Only owners manage owners; the person's account has a separate page. */
   const isMine = ({ role }: Person) => role !== 'owner' || session.role() === 'owner';
-  whenAsked(router, 'invite', () => setInviting(true));
+  onDialogLink(router, 'invite', () => setInviting(true));
   useCommands([{ id: 'invite-person', title: 'Invite person', group: 'This page', key: 'n', run: () => setInviting(true) }]);
 
   return (
     <Page
       title="People"
-      lead="Who signs in to this server and to its tools. The role decides what each person may do."
+      lead="Who signs in to this server and to its tools. The role decides what each person can do."
       actions={
         <Button kind="primary" icon="plus" onPress={() => setInviting(true)}>
           Invite person

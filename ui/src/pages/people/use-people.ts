@@ -3,13 +3,13 @@ import type { Person } from '#core/contract/identity/people.ts';
 import { useAct } from '#ui/src/components/use-act.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 
-/** An invitation that was made just now and is not shown again. */
+/** A new invitation, whose link is shown only once. */
 interface Invitation {
   readonly name: string;
   readonly url: string;
 }
 
-/** What an administrator does with people; each question says what it ends. */
+/** The actions of an administrator on people; each confirmation states the consequences. */
 export function usePeople() {
   const { call } = useKernel();
   const { act, ask } = useAct();
@@ -72,7 +72,7 @@ export function usePeople() {
       ask(
         {
           title: `Remove ${username}?`,
-          text: 'The account is deleted and cannot be restored. The history keeps what they did.',
+          text: 'The account is deleted and cannot be restored. The person’s changes stay in the history.',
           action: 'Remove',
         },
         () => call('people.delete', { id }),
@@ -81,7 +81,7 @@ export function usePeople() {
   };
 }
 
-/** A server that knows no public address names this machine: then it is where this page came from. */
+/** A server without a public address returns localhost, which is replaced by the origin of this page. */
 function reachable(url: string): string {
   const { hostname, pathname, search, hash } = new URL(url);
   return hostname === '127.0.0.1' ? `${window.location.origin}${pathname}${search}${hash}` : url;

@@ -13,16 +13,16 @@ import type { SavedCall } from './saved-calls.ts';
 import type { Offer, Playground, Run } from './state.ts';
 
 const RUN_WORD = { tool: 'Call', resource: 'Read', template: 'Read', prompt: 'Get' } as const;
-/** Proposals are asked for at most so many arguments. */
+/** Completions are requested for at most this many arguments. */
 const MOST_COMPLETED = 10;
 
-/** The arguments of one tool, template or prompt, as a form or as JSON, and the button that sends them. */
+/** The arguments of a tool, template or prompt, as a form or as JSON, and the button that sends them. */
 export function CallForm(props: {
   state: Playground;
   offer: Offer;
   again: Run | undefined;
   given: SavedCall | undefined;
-  /** The arguments of `given` are in the form. */
+  /** The arguments of `given` were copied into the form. */
   onGiven: () => void;
 }) {
   const entries = useArguments(() => props.offer.fields);
@@ -31,14 +31,14 @@ export function CallForm(props: {
   const [fault, setFault] = createSignal<string>();
   const [proposals, setProposals] = createSignal<Readonly<Record<string, readonly string[]>>>({});
   let form: HTMLFormElement | undefined;
-  /** Of the call that is under way: what is typed meanwhile stays when its answer comes. */
+  /** The arguments of the running call: its answer does not reset later edits. */
   let sent: Members | undefined;
 
   const begin = (values: Members) => {
     entries.begin(toEntered(values));
     setJson(JSON.stringify(values, null, 2));
   };
-  // A call that is looked at again brings its arguments with it, and so does a saved one.
+  // A call selected from the history or the saved calls fills the form.
   createEffect(
     on(
       () => props.again?.id,
@@ -74,7 +74,7 @@ export function CallForm(props: {
     setFault(undefined);
     setView(next);
   };
-  /** The arguments to send, or undefined when something is wrong with them. */
+  /** The arguments to send, or undefined when they are invalid. */
   const given = (): Members | undefined => {
     if (view() === 'json') {
       const parsed = parseEntry(json(), { type: 'json' });
@@ -109,7 +109,7 @@ export function CallForm(props: {
       class="stack"
       novalidate
       onSubmit={send}
-      // Before the field itself: Enter opens the list of a choice.
+      // Capture phase: Enter would open the list of a combobox first.
       on:keydown={{
         capture: true,
         handleEvent: (event: KeyboardEvent) => {

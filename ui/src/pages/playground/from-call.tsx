@@ -5,7 +5,7 @@ import { useQuery } from '#ui/src/components/use-query.ts';
 import { knownArguments, NO_ARGUMENTS } from '#ui/src/features/run/logged-arguments.ts';
 import { exactTime } from '#ui/src/kernel/dates.ts';
 
-/** Says what is known of the call that is made again, and hands over its arguments. */
+/** Describes the logged call that is repeated, and passes on its arguments. */
 export function FromCall(props: { id: string; onArguments: (name: string, values: Members) => void }) {
   const detail = useQuery((read) => read('logs.get', { call_id: props.id }));
   createEffect(() => {
@@ -19,11 +19,11 @@ export function FromCall(props: { id: string; onArguments: (name: string, values
     const known = knownArguments(of);
     if (known === undefined) {
       const why = of.arguments_state === 'logged' ? 'not_logged' : of.arguments_state;
-      return of.kind === 'tool' ? `${NO_ARGUMENTS[why]} Enter those to call it with.` : undefined;
+      return of.kind === 'tool' ? `${NO_ARGUMENTS[why]} Enter the arguments of the new call.` : undefined;
     }
     const filled = `The arguments of the call at ${exactTime(of.timestamp)} are filled in`;
     if (known.missing.length === 0) return `${filled}.`;
-    return `${filled}, without ${known.missing.join(', ')}: what is masked or too large is not kept as it was sent.`;
+    return `${filled}, without ${known.missing.join(', ')}. Masked and very large values are not stored.`;
   };
   return (
     <Switch>

@@ -1,5 +1,5 @@
 import { createMemo, createSignal, For, Show } from 'solid-js';
-import { isFound } from '#core/lib/text/search.ts';
+import { compileSearch } from '#core/lib/text/search.ts';
 import { Breakable } from '#ui/src/components/show/breakable.tsx';
 import { SearchInput } from '#ui/src/components/table/filter-bar.tsx';
 import { createRoving } from '#ui/src/components/table/roving.ts';
@@ -15,9 +15,10 @@ const NOUNS: readonly (readonly [Noun, string])[] = [
 
 /** Everything that is deployed, to choose from. */
 export function OfferList(props: { offers: readonly Offer[]; current: string | undefined; onChoose: (offer: Offer) => void }) {
-  const [wanted, setWanted] = createSignal('');
+  const [search, setSearch] = createSignal('');
   const groups = createMemo(() => {
-    const found = props.offers.filter(({ name, title, description }) => isFound(wanted(), name, title, description));
+    const matches = compileSearch(search());
+    const found = props.offers.filter(({ name, title, description }) => matches(name, title, description));
     return NOUNS.map(([noun, title]) => ({ title, offers: found.filter((offer) => offer.noun === noun) })).filter(
       ({ offers }) => offers.length > 0,
     );
@@ -26,7 +27,7 @@ export function OfferList(props: { offers: readonly Offer[]; current: string | u
   return (
     <Panel title="What to call" count={props.offers.length} flush>
       <div class="play-search">
-        <SearchInput label="Find by name or text" value={wanted()} onInput={setWanted} />
+        <SearchInput label="Find by name or text" value={search()} onInput={setSearch} />
       </div>
       <nav class="play-offers" aria-label="What to call" {...roving}>
         <For each={groups()} fallback={<p class="small soft play-none">No results</p>}>

@@ -11,9 +11,9 @@ import { Select } from '#ui/src/components/form/select.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { useKernel, useLine } from '#ui/src/kernel/kernel.ts';
-import { type CallerChoice, NOBODY } from '#ui/src/features/run/caller-choice.ts';
+import { type CallerChoice, NO_CALLER_CHOSEN } from '#ui/src/features/run/caller-choice.ts';
 import { ShowAs } from '#ui/src/features/run/show-as.tsx';
-import { RUNS_KEY } from '#ui/src/features/run/kept-runs.ts';
+import { RUNS_KEY } from '#ui/src/features/run/stored-runs.ts';
 import { type Era, ERAS } from '#ui/src/features/run/mcp-client.ts';
 import { createPlayground, type Memory, type Offer, type Playground as State } from './state.ts';
 import { browserStorage, type Storage, tabStorage } from '#ui/src/kernel/storage.ts';
@@ -27,14 +27,16 @@ import { createSavedCalls, type SavedCall } from './saved-calls.ts';
 import { TokenPanel } from './token-panel.tsx';
 import './playground.css';
 
-const POLL_MS = 5_000;
 const memory = (storage: Storage, key: string): Memory => ({
   read: () => storage.read(key),
   write: (text) => storage.write(key, text),
 });
 const PLAYGROUND_RUNS = memory(tabStorage, RUNS_KEY);
 
-const ERA_HINTS: Readonly<Record<Era, string>> = { '2026-07-28': 'Without sessions', '2025-11-25': 'With a session' };
+const ERA_HINTS: Readonly<Record<Era, string>> = {
+  '2026-07-28': 'MCP revision, without sessions',
+  '2025-11-25': 'MCP revision, with a session',
+};
 const LINKED = ['tool', 'resource', 'prompt'] as const;
 
 /** Calls tools, resources and prompts through the deployed MCP endpoint. */
@@ -43,15 +45,15 @@ export function Playground() {
   const state = createPlayground({
     send,
     runs: PLAYGROUND_RUNS,
-    // The next call of the REST API finds out that the session is over, and says so.
+    // The next REST call detects the ended session and reports it.
     onSessionEnd: () => void call('deploy.status', {}).catch(() => undefined),
   });
   const saved = createSavedCalls(memory(browserStorage, `playground.calls ${session.username()}`));
-  /** Fills the form once: whoever comes back to the tool finds the arguments of its last call. */
+  /** Fills the form once: later visits to the tool show the arguments of its last call. */
   const [given, setGiven] = createSignal<SavedCall>();
   const [as_token, setAsToken] = createSignal(false);
   const [as_caller, setAsCaller] = createSignal(false);
-  const [choice, setChoice] = createSignal(NOBODY);
+  const [choice, setChoice] = createSignal(NO_CALLER_CHOSEN);
   const callAs = (choice: CallerChoice) => {
     setChoice(choice);
     state.setCaller(choice.caller);
@@ -59,12 +61,12 @@ export function Playground() {
   const callAsYourself = () => {
     setAsToken(false);
     setAsCaller(false);
-    callAs(NOBODY);
+    callAs(NO_CALLER_CHOSEN);
   };
-  const status = useQuery((read) => read('deploy.status', {}), { every_ms: POLL_MS });
-  // The next request opens a session by itself.
+  const status = useQuery((read) => read('deploy.status', {}));
+  // The next request opens a session automatically.
   useLine({ open: () => undefined, close: state.close });
-  // Another version offers other things, as soon as a host has it.
+  // Reloads the lists when a host has another version.
   const versions = createMemo(() =>
     status
       .data()
@@ -80,8 +82,8 @@ export function Playground() {
   );
 
   const chosen = createMemo(() => offerOf(state.offers() ?? [], router.query()));
-  const wanted = () => LINKED.map((noun) => router.query().get(noun)).find((name) => name !== null) ?? undefined;
-  /** The chosen one is there even when it is gone, so that another one can be chosen. */
+  const linked = () => LINKED.map((noun) => router.query().get(noun)).find((name) => name !== null) ?? undefined;
+  /** Includes the selected host even when it is gone, so that another one can be selected. */
   const hosts = createMemo(() => {
     const connected = status.data()?.hosts.flatMap(({ id, url }) => (url === null ? [] : [id])) ?? [];
     const chosen = state.host();
@@ -95,7 +97,7 @@ export function Playground() {
   const fillIn = (call: SavedCall) => {
     const offer = state.offers()?.find(({ key }) => key === call.key);
     if (offer === undefined) return toasts.show('This call names a tool, resource or prompt that is not deployed.', 'bad');
-    // Another object each time: what was typed since is filled in again.
+    // A new object each time, so that the same call fills the form again.
     setGiven({ ...call });
     choose(offer);
   };
@@ -118,7 +120,7 @@ export function Playground() {
           </Show>
           <Show when={!as_caller() && !as_token()}>
             <Button size="small" kind="quiet" needs="preview.execute" onPress={() => setAsCaller(true)}>
-              Show as…
+              View as…
             </Button>
           </Show>
           <Show when={!as_token()}>
@@ -139,7 +141,7 @@ export function Playground() {
       <QuestionDialog question={state.question()} />
       <Show when={as_caller() && !as_token()}>
         <Panel
-          title="Show as another caller"
+          title="View as another caller"
           lead="Lists and calls use the toolsets, values, masks and session values of the chosen caller."
           actions={
             <Button size="small" onPress={callAsYourself}>
@@ -200,11 +202,11 @@ export function Playground() {
                   <History state={state} saved={saved} onAgain={(run) => choose(run.offer)} onSaved={fillIn} />
                 </div>
               </div>
-              <div class="stack play-main" data-gap="5">
+              <div class="stack" data-gap="5">
                 <Show when={router.query().get('call')} keyed>
                   {(id) => <FromCall id={id} onArguments={(name, values) => setGiven({ key: `tool:${name}`, values })} />}
                 </Show>
-                <Show when={chosen()} keyed fallback={<NotChosen wanted={wanted()} />}>
+                <Show when={chosen()} keyed fallback={<NotChosen linked={linked()} />}>
                   {(offer) => <Bench state={state} offer={offer} given={given()} onGiven={() => setGiven(undefined)} />}
                 </Show>
               </div>
@@ -213,7 +215,7 @@ export function Playground() {
         </Match>
         <Match when={serves() === false && !state.loading()}>
           <EmptyState framed icon="play" title="No host is connected">
-            Hosts serve the deployed version, and connect by themselves when they start.
+            Hosts serve the deployed version, and connect automatically when they start.
           </EmptyState>
         </Match>
         <Match when={serves() === undefined || state.loading()}>
@@ -224,7 +226,7 @@ export function Playground() {
   );
 }
 
-/** What the address names: `?tool=list_orders`, `?resource=order`, `?prompt=sales_report`. */
+/** The definition in the address: `?tool=list_orders`, `?resource=order`, `?prompt=sales_report`. */
 function offerOf(offers: readonly Offer[], query: URLSearchParams): Offer | undefined {
   const noun = LINKED.find((candidate) => query.get(candidate) !== null);
   if (noun === undefined) return undefined;
@@ -234,11 +236,11 @@ function offerOf(offers: readonly Offer[], query: URLSearchParams): Offer | unde
   );
 }
 
-function NotChosen(props: { wanted: string | undefined }) {
+function NotChosen(props: { linked: string | undefined }) {
   return (
     <div class="panel">
       <Show
-        when={props.wanted}
+        when={props.linked}
         fallback={
           <EmptyState icon="play" title="Choose what to call">
             The list shows the tools, resources and prompts of the deployed version.

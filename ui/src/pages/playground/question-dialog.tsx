@@ -5,10 +5,10 @@ import { useReadable } from '#ui/src/components/form/use-readable.ts';
 import { ArgumentForm } from '#ui/src/features/run/argument-form.tsx';
 import { MAY_WRITE } from '#ui/src/features/run/questions.ts';
 import { useArguments } from '#ui/src/features/run/use-arguments.ts';
-import type { Asked } from './state.ts';
+import type { OpenQuestion } from './state.ts';
 
-/** What a tool asks during its call, in the server's own words: whether it may write, or arguments that are missing. */
-export function QuestionDialog(props: { question: Asked | undefined }) {
+/** A tool's question during its call, with the server's text: a write confirmation, or missing arguments. */
+export function QuestionDialog(props: { question: OpenQuestion | undefined }) {
   let form: HTMLFormElement | undefined;
   const fields = () => props.question?.fields ?? [];
   const entries = useArguments(fields);
@@ -18,8 +18,8 @@ export function QuestionDialog(props: { question: Asked | undefined }) {
   const answer = (event?: Event) => {
     event?.preventDefault();
     if (!readable()) return;
-    const said = fields().length === 0 ? MAY_WRITE : entries.given(form);
-    if (said !== undefined) props.question?.answer(said);
+    const reply = fields().length === 0 ? MAY_WRITE : entries.given(form);
+    if (reply !== undefined) props.question?.answer(reply);
   };
 
   return (

@@ -4,16 +4,16 @@ import { same } from '#ui/src/kernel/form/merge.ts';
 import { parseJson } from '#ui/src/kernel/json.ts';
 import type { Memory } from './state.ts';
 
-/** A call to make again: what is called, and with which arguments. Results are not kept. */
+/** A saved call: the definition and its arguments, without the result. */
 export interface SavedCall {
-  /** As of an offer: `tool:list_orders`. */
+  /** Key of an offer: `tool:list_orders`. */
   readonly key: string;
   readonly values: Members;
 }
 
 const MOST = 50;
 
-/** Calls that a person keeps in this browser. */
+/** Calls that a person saved in this browser. */
 export function createSavedCalls(memory: Memory) {
   const read = () => (parseJson(memory.read() ?? '') ?? []) as SavedCall[];
   const [calls, setCalls] = createSignal<readonly SavedCall[]>(read());

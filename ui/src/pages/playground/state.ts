@@ -10,14 +10,14 @@ import {
   type Refusal,
 } from '#ui/src/features/run/mcp-client.ts';
 import type { Members } from '#core/lib/view/table.ts';
-import type { Question, Said } from '#ui/src/features/run/questions.ts';
+import type { Question, PersonAnswer } from '#ui/src/features/run/questions.ts';
 import { expand, fieldsOfPrompt, fieldsOfSchema, fieldsOfTemplate } from '#ui/src/features/run/schema-fields.ts';
 import { type Result, toResult } from '#ui/src/features/run/result.ts';
 import { parseJson } from '#ui/src/kernel/json.ts';
 
 export type Noun = 'tool' | 'resource' | 'template' | 'prompt';
 
-/** Something that the deployed server offers. */
+/** A definition that the deployed server lists. */
 export interface Offer {
   /** `tool:list_orders`, `template:shop://orders/{id}`. */
   readonly key: string;
@@ -28,11 +28,11 @@ export interface Offer {
   /** Of a resource or a template. */
   readonly uri: string | undefined;
   readonly fields: readonly Parameter[];
-  /** As the server lists it: what a model reads before it calls. */
+  /** The server's list entry, which a model reads before it calls. */
   readonly listing: Members;
 }
 
-/** A call that was made, with everything that went over the wire for it. */
+/** A completed call with its wire messages. */
 export interface Run {
   readonly id: number;
   readonly offer: Offer;
@@ -45,8 +45,8 @@ export interface Run {
   readonly exchanges: readonly Exchange[];
 }
 
-export interface Asked extends Question {
-  readonly answer: (said: Said) => void;
+export interface OpenQuestion extends Question {
+  readonly answer: (said: PersonAnswer) => void;
 }
 
 export interface Playground {
@@ -58,29 +58,29 @@ export interface Playground {
   readonly loading: () => boolean;
   readonly running: () => boolean;
   readonly runs: () => readonly Run[];
-  /** The newest run, or the one that was chosen again. */
+  /** The newest run, or the selected one. */
   readonly shown: () => Run | undefined;
   readonly setEra: (era: Era) => void;
   readonly setToken: (token: string) => void;
-  /** Calls as somebody else; undefined: as oneself. */
+  /** Calls as another caller; undefined: as the signed-in person. */
   readonly setCaller: (caller: object | undefined) => void;
   readonly setHost: (host: string | undefined) => void;
-  /** Reads what the server offers. */
+  /** Loads the lists of the server. */
   readonly load: () => Promise<void>;
   readonly run: (offer: Offer, values: Members) => Promise<Run | undefined>;
   readonly cancel: () => void;
-  /** What the tool that runs asks before it writes, with the way to answer; null for the answer: it is left open. */
-  readonly question: () => Asked | undefined;
+  /** The question of the running tool before it writes, with the callback for the answer; null: unanswered. */
+  readonly question: () => OpenQuestion | undefined;
   readonly show: (run: Run) => void;
   readonly forget: () => void;
-  /** What an argument of a prompt may be, as the server proposes it. */
+  /** Completions for an argument of a prompt, from the server. */
   readonly complete: (offer: Offer, argument: string, value: string) => Promise<readonly string[]>;
-  /** Ends what runs, and the session of the server, if one is open. */
+  /** Aborts the running call, and ends the session of the server, if one is open. */
   readonly close: () => Promise<void>;
 }
 
-const KEPT_RUNS = 30;
-/** Where the lists of the protocol are, and what an item becomes. */
+const MOST_RUNS = 30;
+/** The list methods of the protocol and the kind of their items. */
 const LISTS = [
   { noun: 'tool', method: 'tools/list', member: 'tools' },
   { noun: 'resource', method: 'resources/list', member: 'resources' },
@@ -88,19 +88,19 @@ const LISTS = [
   { noun: 'prompt', method: 'prompts/list', member: 'prompts' },
 ] as const satisfies readonly { noun: Noun; method: string; member: string }[];
 
-/** What the playground remembers, and where. */
+/** A storage slot of the playground. */
 export interface Memory {
   read(): string | undefined;
   write(text: string | undefined): void;
 }
 
 interface PlaygroundOptions extends Pick<McpClientOptions, 'send' | 'onSessionEnd'> {
-  /** Calls and their results, for as long as the browser's tab and the session last. */
+  /** Calls and their results, stored until the tab closes or the session ends. */
   readonly runs?: Memory;
   readonly now?: () => number;
 }
 
-/** How a call ended. */
+/** The tone of a call's outcome. */
 export const toneOf = ({ refusal, result }: Run): 'good' | 'warning' | 'bad' =>
   refusal === undefined && result?.is_error !== true
     ? 'good'
@@ -108,30 +108,30 @@ export const toneOf = ({ refusal, result }: Run): 'good' | 'warning' | 'bad' =>
       ? 'warning'
       : 'bad';
 
-/** As many characters of calls are kept over a reload, of the newest first; one that alone is longer is left out. */
-const KEPT_CHARACTERS = 2_000_000;
+/** Maximum characters of runs stored across a reload, newest first; a longer run is skipped. */
+const MOST_CHARACTERS = 2_000_000;
 
 const storedRuns = (memory: Memory | undefined) => (parseJson(memory?.read() ?? '') ?? []) as Run[];
 
 function keepRuns(memory: Memory | undefined, runs: readonly Run[]): void {
-  let left = KEPT_CHARACTERS;
-  const kept = runs.flatMap((run) => {
-    // What alone is too long is not written out to find that out.
+  let left = MOST_CHARACTERS;
+  const stored = runs.flatMap((run) => {
+    // A run that is certainly too long is not serialized to find out.
     if (charactersOf(run) > left) return [];
     const text = JSON.stringify(run);
     if (text.length > left) return [];
     left -= text.length;
     return [text];
   });
-  memory?.write(kept.length === 0 ? undefined : `[${kept.join(',')}]`);
+  memory?.write(stored.length === 0 ? undefined : `[${stored.join(',')}]`);
 }
 
-/** At least as many characters has a call when it is written out. */
+/** Lower bound of the serialized length. */
 const charactersOf = ({ exchanges, result }: Run): number =>
   exchanges.reduce((sum, { answer }) => sum + (answer?.body.length ?? 0), 0) +
   (result?.parts ?? []).reduce((sum, { data }) => sum + data.length, 0);
 
-/** Calls what is deployed as a client would. */
+/** Calls the deployed server as a client would. */
 export function createPlayground(options: PlaygroundOptions): Playground {
   const [era, setEra] = createSignal<Era>(ERAS[0]);
   const [token, setToken] = createSignal('');
@@ -140,9 +140,9 @@ export function createPlayground(options: PlaygroundOptions): Playground {
   const [offers, setOffers] = createSignal<readonly Offer[]>();
   const [refusal, setRefusal] = createSignal<Refusal>();
   const [loading, setLoading] = createSignal(false);
-  const kept = storedRuns(options.runs);
-  const [runs, showRuns] = createSignal<readonly Run[]>(kept);
-  const [shown, setShown] = createSignal<Run | undefined>(kept[0]);
+  const stored = storedRuns(options.runs);
+  const [runs, showRuns] = createSignal<readonly Run[]>(stored);
+  const [shown, setShown] = createSignal<Run | undefined>(stored[0]);
   const setRuns = (list: readonly Run[]) => {
     showRuns(list);
     keepRuns(options.runs, list);
@@ -150,25 +150,25 @@ export function createPlayground(options: PlaygroundOptions): Playground {
   const [abort, setAbort] = createSignal<AbortController>();
   let exchanges: Exchange[] = [];
   const now = options.now ?? (() => performance.now());
-  /** For how long a person has been asked during the call: that is no time of the tool. */
-  let asked_ms = 0;
-  let last_run = kept[0]?.id ?? 0;
+  /** Milliseconds spent on questions during the call, which do not count as duration of the tool. */
+  let question_ms = 0;
+  let last_run = stored[0]?.id ?? 0;
   let loads = 0;
 
-  const [question, setQuestion] = createSignal<Asked>();
-  const onQuestion = (asked: Question) => {
-    const { promise, resolve } = Promise.withResolvers<Said>();
+  const [question, setQuestion] = createSignal<OpenQuestion>();
+  const onQuestion = (asking: Question) => {
+    const { promise, resolve } = Promise.withResolvers<PersonAnswer>();
     const since = now();
-    const answer = (said: Said) => {
-      // A second answer to the same question, such as a call that ended, counts once.
-      if (question()?.answer === answer) asked_ms += now() - since;
+    const answer = (said: PersonAnswer) => {
+      // A second answer to the same question, for example after an abort, is not counted.
+      if (question()?.answer === answer) question_ms += now() - since;
       setQuestion(undefined);
       resolve(said);
     };
     const ended = abort()?.signal;
     if (ended?.aborted === true) return Promise.resolve(null);
     ended?.addEventListener('abort', () => answer(null), { once: true });
-    setQuestion({ ...asked, answer });
+    setQuestion({ ...asking, answer });
     return promise;
   };
   const connect = (era: Era, host: string | undefined) =>
@@ -193,7 +193,7 @@ export function createPlayground(options: PlaygroundOptions): Playground {
     const mine = loads;
     setLoading(true);
     const lists: Offer[] = [];
-    // One after the other: a session has to be open before the second one.
+    // One after the other: the session has to be open before the second request.
     for (const { noun, method, member } of LISTS) {
       const answer = await client.list(method, member);
       if (mine !== loads) return;
@@ -252,7 +252,7 @@ export function createPlayground(options: PlaygroundOptions): Playground {
       exchanges = [];
       const at = new Date().toISOString();
       const began = now();
-      asked_ms = 0;
+      question_ms = 0;
       const answer = await ask(offer, values, mine.signal);
       last_run += 1;
       const run: Run = {
@@ -261,13 +261,13 @@ export function createPlayground(options: PlaygroundOptions): Playground {
         era: era(),
         values,
         at,
-        ms: now() - began - asked_ms,
+        ms: now() - began - question_ms,
         result: answer.ok ? toResult(answer.result) : undefined,
         refusal: answer.ok ? undefined : answer.refusal,
         exchanges: exchanges.filter(({ method }) => method !== 'completion/complete'),
       };
       exchanges = [];
-      setRuns([run, ...runs()].slice(0, KEPT_RUNS));
+      setRuns([run, ...runs()].slice(0, MOST_RUNS));
       setShown(run);
       setAbort(undefined);
       return run;
@@ -292,7 +292,7 @@ export function createPlayground(options: PlaygroundOptions): Playground {
   };
 }
 
-/** The object that stood for it before, when nothing changed: what a person has filled in stays. */
+/** The earlier object if nothing changed, so that the form's input stays. */
 function sameAs(offer: Offer, before: readonly Offer[] = []): Offer {
   const known = before.find(({ key }) => key === offer.key);
   return known !== undefined && JSON.stringify(known.listing) === JSON.stringify(offer.listing) ? known : offer;

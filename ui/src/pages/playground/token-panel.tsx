@@ -6,10 +6,10 @@ import { Notice } from '#ui/src/components/notice.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
 import type { Playground } from './state.ts';
 
-/** Calls go out in the name of whoever is signed in; here an access token takes their place, to try what its holder may do. */
+/** Calls run as the signed-in person; an access token entered here replaces that, to test what its holder may do. */
 export function TokenPanel(props: { state: Playground; onClose: () => void }) {
   const [typed, setTyped] = createSignal('');
-  const wanted = () => props.state.refusal()?.reason === 'unauthorized';
+  const refused = () => props.state.refusal()?.reason === 'unauthorized';
   const use = (event: Event) => {
     event.preventDefault();
     props.state.setToken(typed().trim());
@@ -22,12 +22,12 @@ export function TokenPanel(props: { state: Playground; onClose: () => void }) {
   return (
     <Panel title="Call with an access token" lead="Calls on this page use the token instead of your sign-in." flush>
       <form class="panel-body stack" onSubmit={use}>
-        <Show when={wanted()}>
+        <Show when={refused()}>
           <Notice tone="bad" live title="Access token not accepted">
             <p>{props.state.refusal()?.detail}</p>
           </Notice>
         </Show>
-        <Show when={props.state.token() !== '' && !wanted() && !props.state.loading()}>
+        <Show when={props.state.token() !== '' && !refused() && !props.state.loading()}>
           <p class="small soft">Calls use this access token.</p>
         </Show>
         <TextField label="Access token" type="password" mono value={typed()} onInput={setTyped} />

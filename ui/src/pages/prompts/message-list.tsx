@@ -4,10 +4,10 @@ import { IconButton } from '#ui/src/components/button.tsx';
 import { AddRow } from '#ui/src/components/form/add-row.tsx';
 import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
 import { CodeEditor, type Language } from '#ui/src/components/editor/code-editor.tsx';
-import { placeInText } from '#ui/src/features/builder/sql/template.ts';
+import { rangeInText } from '#ui/src/features/builder/sql/template.ts';
 import { passesFocus } from '#ui/src/components/form/passes-focus.ts';
 
-/** What is said, in turns. */
+/** The messages of a prompt, by role. */
 export function MessageList(props: {
   messages: readonly PromptMessage[];
   arguments: readonly string[];
@@ -20,15 +20,15 @@ export function MessageList(props: {
     context: { names: () => [...props.arguments, 'vars'], members: () => ({}) },
   }));
   const replace = (index: number, change: Partial<PromptMessage>) =>
-    props.onChange(props.messages.map((message, place) => (place === index ? { ...message, ...change } : message)));
+    props.onChange(props.messages.map((message, at) => (at === index ? { ...message, ...change } : message)));
   const add = () => {
     const role = props.messages.at(-1)?.role === 'user' ? 'assistant' : 'user';
     props.onChange([...props.messages, { role, template: '' }]);
   };
   const faults = (index: number) => {
     const message = props.error(index);
-    const place = message === undefined ? undefined : placeInText(message, props.messages[index]?.template ?? '');
-    return message === undefined || place === undefined ? [] : [{ ...place, message }];
+    const range = message === undefined ? undefined : rangeInText(message, props.messages[index]?.template ?? '');
+    return message === undefined || range === undefined ? [] : [{ ...range, message }];
   };
 
   return (

@@ -12,7 +12,7 @@ export function PromptPage() {
     <StoredEntity<Prompt>
       noun="prompts"
       id={id}
-      load={(read, wanted) => read('prompts.get', { id: wanted })}
+      load={(read, prompt_id) => read('prompts.get', { id: prompt_id })}
       badges={({ tokens }) => <TokenBadge tokens={tokens} list="prompts" />}
       menu={(prompt) => [{ label: 'Duplicate', icon: 'copy', href: `/prompts/new?from=${prompt.id}` }]}
       builder={(parts) => <PromptBuilder {...parts} initial={toPromptDraft(parts.entity)} />}

@@ -11,13 +11,15 @@ import { fieldError } from '#ui/src/kernel/problem.ts';
 import { approveTitle } from './words.ts';
 
 /**
- * A key alone decides nothing: the button in here does, and Enter presses it.
- * @param props.version the one that was read; what was added since is not decided on.
- * @param props.obstacle why it cannot be decided as it is now.
+ * A shortcut only opens this dialog; the button decides, and Enter presses it.
+ * @param props.version the reviewed version; later additions are not decided on.
+ * @param props.obstacle why it cannot be decided now.
  */
 export function DecisionDialog(props: {
   proposal: Proposal;
   version: number;
+  /** Positions of the operations to apply; absent: all. */
+  positions?: readonly number[] | undefined;
   deciding: 'approve' | 'reject' | undefined;
   obstacle: string | undefined;
   onClose: () => void;
@@ -29,22 +31,24 @@ export function DecisionDialog(props: {
   const [all, setAll] = createSignal(false);
   const approves = () => props.deciding === 'approve';
   const decision = createMutation((input: { id: string; version: number; comment?: string }) =>
-    approves() ? call('proposals.approve', input) : call('proposals.reject', { ...input, all_of_author: all() }),
+    approves()
+      ? call('proposals.approve', { ...input, ...(props.positions && { positions: [...props.positions] }) })
+      : call('proposals.reject', { ...input, all_of_author: all() }),
   );
-  /** What was written about a proposal that has moved meanwhile is still there when it is decided after all. */
-  let kept = false;
+  /** Closing on an outdated proposal preserves the comment for the next opening. */
+  let remaining = false;
   createEffect(
     on(
       () => props.deciding,
       () => {
-        if (!kept) setComment('');
+        if (!remaining) setComment('');
         setAll(false);
         decision.reset();
       },
     ),
   );
   const cancel = () => {
-    kept = props.obstacle !== undefined;
+    remaining = props.obstacle !== undefined;
     props.onClose();
   };
   const at_comment = () => fieldError(decision.problem(), 'comment');
@@ -56,7 +60,7 @@ export function DecisionDialog(props: {
       props.onRefused();
       return;
     }
-    kept = false;
+    remaining = false;
     toasts.show(
       done.status === 'approved' ? 'Approved. The changes are ready to deploy.' : 'Rejected. Nothing was changed.',
       'good',
@@ -67,7 +71,7 @@ export function DecisionDialog(props: {
   return (
     <Dialog
       open={props.deciding !== undefined}
-      title={approves() ? approveTitle(props.proposal) : `Reject “${props.proposal.title}”?`}
+      title={approves() ? approveTitle(props.proposal, props.positions?.length) : `Reject “${props.proposal.title}”?`}
       onClose={props.onClose}
       foot={
         <>
@@ -89,6 +93,9 @@ export function DecisionDialog(props: {
     >
       <div class="stack">
         <p>
+          <Show when={approves() && props.positions !== undefined}>
+            {'The other changes are left out for good; the author sees which. '}
+          </Show>
           {approves()
             ? 'The changes are applied to the working copy all together or not at all. The history names you and the author. Clients see the changes after the next deploy.'
             : 'Nothing changes. The proposal stays in the list for 90 days.'}

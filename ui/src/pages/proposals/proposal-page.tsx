@@ -17,16 +17,15 @@ import { useCommands, useKernel } from '#ui/src/kernel/kernel.ts';
 import { capital } from '#ui/src/kernel/words.ts';
 import { DecisionDialog } from './decision-dialog.tsx';
 import { Review } from './review.tsx';
-import { STATUS } from './words.ts';
+import { staleOf, takenOf } from './taking.ts';
+import { statusLabel, TONES } from './words.ts';
 import './proposals.css';
-
-const POLL_MS = 15_000;
 
 /** One proposal: why, what, what the checks say, and the decision. */
 export function ProposalPage() {
   const { id = '' } = useParams();
   const { call, session, toasts } = useKernel();
-  const query = useQuery((read) => read('proposals.get', { id }), { every_ms: POLL_MS });
+  const query = useQuery((read) => read('proposals.get', { id }));
   const [deciding, setDeciding] = createSignal<'approve' | 'reject'>();
   const open = () => query.data()?.status === 'open';
   // An agent may add to an open proposal while a person reads it.
@@ -35,7 +34,16 @@ export function ProposalPage() {
     if (read() === undefined) setRead(query.data()?.version);
   });
   const changed = () => open() && query.data() !== undefined && query.data()?.version !== read();
-  const approvable = () => open() && !changed() && query.data()?.stale.length === 0 && query.data()?.problem === null;
+  const [left, setLeft] = createSignal<ReadonlySet<number>>(new Set());
+  const in_part = () => left().size > 0;
+  const taken = () => takenOf(query.data()?.operations ?? [], left());
+  const stale = (of: Proposal) => staleOf(of, left());
+  const approvable = () => {
+    const found = query.data();
+    if (found === undefined || !open() || changed() || taken().length === 0) return false;
+    // What is left out may be why it does not apply.
+    return stale(found).length === 0 && (found.problem === null || in_part());
+  };
   /** Why what is being decided cannot be decided any more. */
   const obstacle = () => {
     const found = query.data();
@@ -43,9 +51,9 @@ export function ProposalPage() {
     if (found.status !== 'open')
       return `This proposal was ${found.status} by ${found.closed_by ?? 'someone else'} in the meantime.`;
     if (changed()) return 'This proposal changed while you read it. Close this dialog and review it again.';
-    if (deciding() === 'approve' && found.problem !== null)
+    if (deciding() === 'approve' && found.problem !== null && !in_part())
       return 'This proposal cannot be applied any more. Close this dialog to read why.';
-    if (deciding() === 'approve' && found.stale.length > 0)
+    if (deciding() === 'approve' && stale(found).length > 0)
       return 'This proposal is out of date. Close this dialog and bring it up to date.';
     return undefined;
   };
@@ -82,11 +90,7 @@ export function ProposalPage() {
     <Page
       title={query.data()?.title ?? 'Proposal'}
       back={{ href: '/proposals', label: 'Proposals' }}
-      badge={
-        <Show when={query.data()}>
-          {(found) => <Badge tone={STATUS[found().status].tone}>{STATUS[found().status].label}</Badge>}
-        </Show>
-      }
+      badge={<Show when={query.data()}>{(found) => <Badge tone={TONES[found().status]}>{statusLabel(found())}</Badge>}</Show>}
       lead={<Show when={query.data()}>{(found) => <Who proposal={found()} />}</Show>}
       actions={
         <Switch>
@@ -103,7 +107,7 @@ export function ProposalPage() {
                 blocked={!approvable()}
                 onPress={() => setDeciding('approve')}
               >
-                Approve
+                {in_part() ? `Approve ${taken().length} of ${query.data()?.operation_count}` : 'Approve'}
               </Button>
             </div>
           </Match>
@@ -168,7 +172,7 @@ export function ProposalPage() {
                 </Notice>
               )}
             </Show>
-            <Review proposal={found()} onCommented={() => void query.reload()} />
+            <Review proposal={found()} left={left()} onLeft={setLeft} onCommented={() => void query.reload()} />
           </div>
         )}
       </Loaded>
@@ -177,6 +181,7 @@ export function ProposalPage() {
           <DecisionDialog
             proposal={found()}
             version={read() ?? found().version}
+            positions={in_part() ? taken().map(({ position }) => position) : undefined}
             deciding={deciding()}
             obstacle={obstacle()}
             onClose={() => setDeciding(undefined)}
@@ -206,7 +211,8 @@ function Who(props: { proposal: Proposal }) {
     >
       {(at) => (
         <>
-          Proposed by {props.proposal.author.name}, {props.proposal.status} by {props.proposal.closed_by} <Ago iso={at()} />.
+          Proposed by {props.proposal.author.name}, {statusLabel(props.proposal).toLowerCase()} by {props.proposal.closed_by}{' '}
+          <Ago iso={at()} />.
         </>
       )}
     </Show>

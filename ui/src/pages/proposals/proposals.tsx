@@ -1,5 +1,6 @@
 import { Match, Show, Switch } from 'solid-js';
-import { type ProposalItem, ProposalStatus } from '#core/contract/proposals.ts';
+import { optionsOf } from '#ui/src/fields/kind.ts';
+import { PROPOSAL_CHOICES, type ProposalItem, ProposalStatus } from '#core/contract/proposals.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
@@ -8,17 +9,16 @@ import { Page } from '#ui/src/components/page.tsx';
 import { DataTable } from '#ui/src/components/table/data-table.tsx';
 import { FilterBar } from '#ui/src/components/table/filter-bar.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
-import { usePoll } from '#ui/src/components/use-query.ts';
+import { useFollow } from '#ui/src/components/use-query.ts';
 import { usePages } from '#ui/src/components/use-pages.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { num } from '#ui/src/kernel/numbers.ts';
 import { choice, createSearchParams } from '#ui/src/kernel/route/search-params.ts';
 import { plural } from '#ui/src/kernel/words.ts';
-import { STATUS } from './words.ts';
+import { statusLabel, TONES } from './words.ts';
 import './proposals.css';
 
 const STATES = ['all', ...ProposalStatus.options] as const;
-const POLL_MS = 15_000;
 
 /** What agents ask for, the open ones first. */
 export function Proposals() {
@@ -27,12 +27,12 @@ export function Proposals() {
   const state = () => filters.get('state') ?? 'open';
   const pages = usePages(
     (skip, limit, signal) => {
-      const wanted = state();
-      return call('proposals.list', { skip, limit, ...(wanted === 'all' ? {} : { state: wanted }) }, signal);
+      const status = state();
+      return call('proposals.list', { skip, limit, ...(status === 'all' ? {} : { state: status }) }, signal);
     },
     () => [state()],
   );
-  usePoll(() => pages.reload(), POLL_MS, ['proposals']);
+  useFollow('proposals.list', pages.reload);
 
   return (
     <Page title="Proposals" lead="Changes that agents ask for. Approving one changes the working copy; nothing is deployed.">
@@ -40,10 +40,7 @@ export function Proposals() {
         <Select
           label="State"
           hide_label
-          options={[
-            ...ProposalStatus.options.map((value) => ({ value, label: STATUS[value].label })),
-            { value: 'all', label: 'All proposals' },
-          ]}
+          options={[...optionsOf(PROPOSAL_CHOICES), { value: 'all', label: 'All proposals' }]}
           value={state()}
           onChange={(value: string) => {
             const chosen = STATES.find((known) => known === value);
@@ -63,7 +60,7 @@ export function Proposals() {
             id: 'status',
             head: 'State',
             width: '7rem',
-            cell: (row) => <Badge tone={STATUS[row.status].tone}>{STATUS[row.status].label}</Badge>,
+            cell: (row) => <Badge tone={TONES[row.status]}>{statusLabel(row)}</Badge>,
           },
           {
             id: 'changes',

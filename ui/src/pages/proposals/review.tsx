@@ -12,17 +12,23 @@ import { FieldDiff } from '#ui/src/components/show/field-diff.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
 import { ChangeList } from '#ui/src/features/deploy/change-list.tsx';
 import { Breaking } from '#ui/src/features/deploy/deploy-dialog.tsx';
-import { breakingCount, labelsOf } from '#ui/src/features/deploy/changes.ts';
+import { breakingCount } from '#ui/src/features/deploy/changes.ts';
 import { ReplayDrawer } from '#ui/src/features/replay/replay-drawer.tsx';
-import { STATES } from '#ui/src/features/tests/words.ts';
+import { stateOf } from '#ui/src/features/tests/words.ts';
 import { useLeaveGuard } from '#ui/src/components/form/use-leave-guard.ts';
 import { fieldError } from '#ui/src/kernel/problem.ts';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { Operations } from './operations.tsx';
 import { duration } from '#ui/src/kernel/words.ts';
 
 /** What a reviewer reads, in this order. */
-export function Review(props: { proposal: Proposal; onCommented: () => void }) {
+export function Review(props: {
+  proposal: Proposal;
+  left: ReadonlySet<number>;
+  onLeft: (left: ReadonlySet<number>) => void;
+  onCommented: () => void;
+}) {
   const { session } = useKernel();
   return (
     <>
@@ -33,7 +39,7 @@ export function Review(props: { proposal: Proposal; onCommented: () => void }) {
           </Show>
         </div>
       </Panel>
-      <Operations proposal={props.proposal} />
+      <Operations proposal={props.proposal} left={props.left} onLeft={props.onLeft} />
       <Show when={props.proposal.problem === null}>
         <Changes proposal={props.proposal} />
         <Findings proposal={props.proposal} />
@@ -44,27 +50,6 @@ export function Review(props: { proposal: Proposal; onCommented: () => void }) {
       </Show>
       <Comments proposal={props.proposal} onCommented={props.onCommented} />
     </>
-  );
-}
-
-function Operations(props: { proposal: Proposal }) {
-  return (
-    <Panel title="What it does" lead="In the order in which it was proposed." count={props.proposal.operations.length} flush>
-      <ol class="proposal-steps">
-        <For each={props.proposal.operations}>
-          {(operation) => (
-            <li>
-              <span>
-                <Breakable text={operation.summary} />
-              </span>
-              <Show when={operation.note !== null && operation.note !== props.proposal.note}>
-                <span class="small soft proposal-why">{operation.note}</span>
-              </Show>
-            </li>
-          )}
-        </For>
-      </ol>
-    </Panel>
   );
 }
 
@@ -95,7 +80,7 @@ function Changes(props: { proposal: Proposal }) {
                   </summary>
                   <FieldDiff
                     changes={test.values}
-                    labels={labelsOf('test')}
+                    entity_type="test"
                     alone={test.change === 'changed' ? undefined : test.change}
                   />
                 </details>
@@ -162,7 +147,7 @@ function Tests(props: { proposal: Proposal }) {
             {(test) => (
               <li>
                 <span class="row">
-                  <StatusDot tone={STATES[test.status].tone} label={STATES[test.status].label} />
+                  <StatusDot {...stateOf(test.status)} />
                   <strong>{test.name}</strong>
                   <span class="small faint num">{duration(test.ms)}</span>
                 </span>
@@ -233,7 +218,7 @@ function Comments(props: { proposal: Proposal; onCommented: () => void }) {
       <Show when={session.may('proposals.comment')}>
         <TextArea
           label="Comment"
-          hint="The author can read it over REST."
+          hint="The author reads it with the proposal."
           rows={2}
           value={text()}
           onInput={setText}

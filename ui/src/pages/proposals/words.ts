@@ -1,12 +1,16 @@
-import type { ProposalItem, ProposalStatus } from '#core/contract/proposals.ts';
+import { PROPOSAL_CHOICES, type ProposalItem, type ProposalStatus } from '#core/contract/proposals.ts';
 import type { Tone } from '#ui/src/components/badge.tsx';
 import { plural } from '#ui/src/kernel/words.ts';
 
-export const STATUS: Readonly<Record<ProposalStatus, { readonly label: string; readonly tone: Tone }>> = {
-  open: { label: 'Open', tone: 'info' },
-  approved: { label: 'Approved', tone: 'good' },
-  rejected: { label: 'Rejected', tone: 'plain' },
-};
+export const TONES: Readonly<Record<ProposalStatus, Tone>> = { open: 'info', approved: 'good', rejected: 'plain' };
 
-export const approveTitle = ({ operation_count }: Pick<ProposalItem, 'operation_count'>): string =>
-  `Approve ${plural(operation_count, 'change')}?`;
+type Counted = Pick<ProposalItem, 'status' | 'taken_count' | 'operation_count'>;
+
+export const statusLabel = ({ status, taken_count, operation_count }: Counted): string =>
+  taken_count !== null && taken_count < operation_count ? 'Approved in part' : PROPOSAL_CHOICES[status].label;
+
+/** @param taken absent: all of them. */
+export const approveTitle = ({ operation_count }: Pick<ProposalItem, 'operation_count'>, taken?: number): string =>
+  taken === undefined
+    ? `Approve ${plural(operation_count, 'change')}?`
+    : `Approve ${taken} of ${plural(operation_count, 'change')}?`;

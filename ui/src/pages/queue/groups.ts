@@ -1,8 +1,15 @@
-import type { QueueMetrics, Sample } from './metrics-queue.ts';
+import type { QueueMetrics, Sample } from '#ui/src/features/queue/metrics-queue.ts';
 
 /** What a connection did in the last two minutes: a moment without calls moves nothing. */
 export const QUEUE_GROUPS = ['waiting', 'used', 'free', 'none'] as const;
 export type QueueGroup = (typeof QUEUE_GROUPS)[number];
+
+export const GROUP_WORDS = {
+  waiting: 'Calls waited in the last two minutes',
+  used: 'In use',
+  free: 'Free',
+  none: 'Not deployed',
+} as const satisfies Record<QueueGroup, string>;
 
 interface QueueRow {
   readonly id: string;

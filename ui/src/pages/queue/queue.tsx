@@ -8,35 +8,20 @@ import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { allOf } from '#ui/src/kernel/data/all-of.ts';
 import { num } from '#ui/src/kernel/numbers.ts';
-import { type GroupedIds, groupQueues, keepOrder, QUEUE_GROUPS } from './groups.ts';
-import { keepSamples, type Sample } from './metrics-queue.ts';
-import { QueuePanel } from './queue-panel.tsx';
+import { GROUP_WORDS, type GroupedIds, groupQueues, keepOrder, QUEUE_GROUPS } from './groups.ts';
+import { QueuePanel } from '#ui/src/features/queue/queue-panel.tsx';
+import { useQueues } from '#ui/src/features/queue/use-queues.ts';
 import { RunningCalls } from './running-calls.tsx';
-import { GROUP_WORDS } from './words.ts';
-import './queue.css';
 
-const POLL_MS = 2_000;
 const PAGE = 500;
 /** So many connections are shown one below the other; more of them are grouped, and those at rest closed. */
 const FEW = 6;
 
 /** What runs and waits on each connection, live. */
 export function Queue() {
-  const [samples, setSamples] = createSignal<ReadonlyMap<string, readonly Sample[]>>(new Map());
   const [pointed, setPointed] = createSignal(false);
   const connections = useQuery((read) => allOf((skip, limit) => read('connections.list', { skip, limit }), PAGE));
-  const queues = useQuery(
-    async (read) => {
-      const answer = await read('queue.metrics', {});
-      setSamples((kept) => keepSamples(kept, answer.connections));
-      return answer.connections;
-    },
-    {
-      every_ms: POLL_MS,
-      // At rest: the same again, so that two minutes stay two minutes.
-      quiet: () => setSamples((kept) => keepSamples(kept, queues.data() ?? {})),
-    },
-  );
+  const { queues, samples } = useQueues();
   const rows = createMemo(
     () =>
       new Map(
@@ -57,12 +42,12 @@ export function Queue() {
     </For>
   );
   return (
-    <Page title="Queue" lead="Running, waiting and rejected calls of each connection, live.">
+    <Page title="Queues" lead="Running, waiting and rejected calls of each connection, live.">
       <Show when={connections.problem() ?? queues.problem()}>{(problem) => <ProblemNotice problem={problem()} />}</Show>
       <RunningCalls />
       <Switch fallback={<SkeletonList rows={3} label="Queue" />}>
         <Match when={connections.data()?.total === 0}>
-          <Panel title="Queue" flush>
+          <Panel title="Queues" flush>
             <EmptyState
               icon="database"
               title="No connections yet"

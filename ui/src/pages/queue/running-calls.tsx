@@ -1,4 +1,5 @@
 import { Show } from 'solid-js';
+import { RUN_CHOICES } from '#core/contract/observe/calls.ts';
 import type { Output } from '#core/contract/index.ts';
 import { Breakable } from '#ui/src/components/show/breakable.tsx';
 import { StatusDot } from '#ui/src/components/badge.tsx';
@@ -11,19 +12,19 @@ import { useQuery } from '#ui/src/components/use-query.ts';
 import { useNow } from '#ui/src/components/time.tsx';
 import { exactTime } from '#ui/src/kernel/dates.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
+import { callerWord } from '#ui/src/kernel/metrics-words.ts';
 import { duration } from '#ui/src/kernel/words.ts';
-import { STATE_WORDS } from './words.ts';
 
 type Running = Output<'calls.running'>['items'][number];
 
-const POLL_MS = 1_000;
+const CLOCK_MS = 1_000;
 
 /** The calls that run now on every host, the longest first, and the way to end one. */
 export function RunningCalls() {
   const { call, session } = useKernel();
   const { ask } = useAct();
-  const now = useNow(POLL_MS);
-  const running = useQuery((read) => read('calls.running', {}), { every_ms: POLL_MS });
+  const now = useNow(CLOCK_MS);
+  const running = useQuery((read) => read('calls.running', {}));
   const cancel = (row: Running) =>
     ask(
       {
@@ -44,7 +45,7 @@ export function RunningCalls() {
           <span class="mono long-name">
             <Breakable text={row.name} />
           </span>
-          <span class="narrow-only small soft">{STATE_WORDS[row.state]}</span>
+          <span class="narrow-only small soft">{RUN_CHOICES[row.state].label}</span>
         </span>
       ),
     },
@@ -52,7 +53,7 @@ export function RunningCalls() {
       id: 'state',
       head: 'State',
       narrow: 'hide',
-      cell: (row) => <StatusDot tone={row.state === 'waiting' ? 'warning' : 'info'} label={STATE_WORDS[row.state]} />,
+      cell: (row) => <StatusDot tone={row.state === 'waiting' ? 'warning' : 'info'} label={RUN_CHOICES[row.state].label} />,
     },
     {
       id: 'since',
@@ -64,7 +65,7 @@ export function RunningCalls() {
       id: 'caller',
       head: 'Caller',
       narrow: 'wide',
-      cell: (row) => <span class="soft truncate">{row.token_prefix ?? row.person ?? '–'}</span>,
+      cell: (row) => <span class="soft truncate">{callerWord(row) || '–'}</span>,
     },
     { id: 'client', head: 'Client', narrow: 'medium', cell: (row) => <span class="soft long-name">{row.client ?? '–'}</span> },
     { id: 'host', head: 'Host', narrow: 'wide', cell: (row) => <span class="faint mono truncate">{row.host}</span> },

@@ -1,11 +1,10 @@
 import { type Resource, ResourceDraft } from '#core/contract/definitions/resources.ts';
 import { Combobox } from '#ui/src/components/form/combobox.tsx';
 import { Panel } from '#ui/src/components/panel.tsx';
+import type { DefinitionProps } from '#ui/src/features/builder/definition-draft.ts';
 import { toResourceDraft, uriVariables } from '#ui/src/features/builder/drafts.ts';
-import { trimmed } from '#ui/src/features/builder/parameters/parameters.ts';
-import { askedOf, StatementBuilder } from '#ui/src/features/builder/statement-builder.tsx';
-import { type BuilderProps, useBuilder } from '#ui/src/features/builder/use-builder.ts';
-import { ownId } from '#ui/src/features/builder/use-draft-check.ts';
+import { StatementBuilder } from '#ui/src/features/builder/statement-builder.tsx';
+import { statementInput, useStatementDraft } from '#ui/src/features/builder/statement-draft.ts';
 import { FormField } from '#ui/src/fields/form-field.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { MIME_TYPES } from './mime-types.ts';
@@ -14,46 +13,36 @@ import { MIME_TYPES } from './mime-types.ts';
 const SHORTEST_URI = 3;
 
 /** One resource: an address, a statement behind it, and the body that it gives. */
-export function ResourceBuilder(props: BuilderProps<ResourceDraft, Resource>) {
+export function ResourceBuilder(props: DefinitionProps<ResourceDraft, Resource>) {
   const { call } = useKernel();
-  const builder = useBuilder<ResourceDraft, Resource>({
+  const draft = useStatementDraft({
     noun: 'resources',
     schema: ResourceDraft,
     props,
-    draftOf: toResourceDraft,
-    clean: (draft) => ({ ...draft, parameters: draft.parameters.map(trimmed) }),
-    create: (draft) => call('resources.create', draft),
+    toDraft: toResourceDraft,
+    create: (values) => call('resources.create', values),
     update: (change) => call('resources.update', change),
     read: (id) => call('resources.get', { id }),
     example: ['description', 'uri_template', 'sql_query'],
+    input({ uri_template, mime_type, ...values }: ResourceDraft) {
+      return uri_template.length < SHORTEST_URI ? undefined : { ...statementInput(values), uri_template, mime_type };
+    },
+    check: (input, signal) => call('preview.resource', input, signal),
+    named: ({ uri_template }) => uriVariables(uri_template),
+    becomes: ({ mime_type }) => ({ mime_type }),
   });
-  const { form } = builder;
+  const { form } = draft;
   return (
     <StatementBuilder
-      kind="resource"
-      builder={builder}
-      stored={props.entity}
-      connections={props.connections}
-      tags={props.tags}
-      asked={(draft) => {
-        const { uri_template, mime_type } = draft;
-        if (uri_template.length < SHORTEST_URI) return undefined;
-        return { ...ownId(props.entity), ...askedOf(draft), uri_template, mime_type };
-      }}
-      check={(input, signal) => call('preview.resource', input, signal)}
-      named={() => uriVariables(form.values.uri_template)}
-      becomes={() => ({ mime_type: form.values.mime_type })}
-      no_parameters={'Write {name} in the URI and its parameter appears here.'}
-      template="Write the body with a template"
-      hints={{ name: 'Letters, digits, _ and -.', description: 'What it holds and when to read it.' }}
-      first={(error) => (
+      draft={draft}
+      first={
         <Panel
           title="Address"
           lead="A resource with variables is listed as a template; its variables are the parameters of the statement."
           flush
         >
           <div class="panel-body grid-2">
-            <FormField form={form} name="uri_template" placeholder="shop://orders/{id}" error={error('uri_template')} />
+            <FormField form={form} name="uri_template" placeholder="shop://orders/{id}" error={draft.error('uri_template')} />
             <Combobox
               label="Media type"
               free
@@ -61,11 +50,11 @@ export function ResourceBuilder(props: BuilderProps<ResourceDraft, Resource>) {
               options={MIME_TYPES}
               value={form.values.mime_type}
               onChange={(value) => form.set('mime_type', value ?? 'application/json')}
-              error={error('mime_type')}
+              error={draft.error('mime_type')}
             />
           </div>
         </Panel>
-      )}
+      }
     />
   );
 }

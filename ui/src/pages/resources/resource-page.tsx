@@ -12,7 +12,7 @@ export function ResourcePage() {
     <StoredEntity<Resource>
       noun="resources"
       id={id}
-      load={(read, wanted) => read('resources.get', { id: wanted })}
+      load={(read, resource_id) => read('resources.get', { id: resource_id })}
       badges={({ tokens }) => <TokenBadge tokens={tokens} list="resources" />}
       menu={(resource) => [{ label: 'Duplicate', icon: 'copy', href: `/resources/new?from=${resource.id}` }]}
       builder={(parts) => <ResourceBuilder {...parts} initial={toResourceDraft(parts.entity)} />}

@@ -1,25 +1,24 @@
-import { Index, Show } from 'solid-js';
+import { Show } from 'solid-js';
 import { isLoopback, lockedOut, MOST_CLIENTS } from '#core/contract/settings/config.ts';
 import { MOST_ISSUERS } from '#core/contract/settings/jwt-issuers.ts';
-import { Button, IconButton } from '#ui/src/components/button.tsx';
-import { AddRow } from '#ui/src/components/form/add-row.tsx';
+import { Button } from '#ui/src/components/button.tsx';
 import { CopyButton } from '#ui/src/components/show/code-block.tsx';
 import { TextField } from '#ui/src/components/form/field.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { ClaimsField, ToolsetsField } from '#ui/src/features/connect/token-access.tsx';
+import { RowsField } from '#ui/src/fields/rows-field.tsx';
 import type { Form } from '#ui/src/kernel/form/form.ts';
 import type { SettingsDraft } from './settings-draft.ts';
 import { Issuers } from './issuers-part.tsx';
 import { TokenCheck } from './token-check.tsx';
 import { type PartProps, Setting, SettingsForm, SettingsSection, useSettings } from './settings-form.tsx';
-import { passesFocus } from '#ui/src/components/form/passes-focus.ts';
 
 const SECRET_BYTES = 24;
 const LOCKED_OUT = {
   introspection_url: 'Enter the introspection URL. Deploys are rejected without it, because no token could be checked.',
   jwt_issuers: 'Add an issuer. Deploys are rejected without one, because no signed token could be checked.',
-  oauth_clients: 'Add a client. Deploys are rejected without one, because nobody could get a token.',
+  oauth_clients: 'Add a client. Deploys are rejected without one, because no one could get a token.',
 } as const;
 
 export function AuthPart(props: PartProps) {
@@ -47,7 +46,7 @@ export function AuthPart(props: PartProps) {
               </LinkButton>
             }
           >
-            <p>Create and revoke tokens in MCP access. They need no deploy.</p>
+            <p>Create and revoke tokens under Connect. They need no deploy.</p>
           </Notice>
         </Show>
       </SettingsSection>
@@ -77,7 +76,7 @@ export function AuthPart(props: PartProps) {
       <Show when={kind() === 'jwt'}>
         <SettingsSection
           title="Issuers"
-          lead={`Tokens are verified with the public keys of their issuer. Nobody is asked during a call. At most ${MOST_ISSUERS}.`}
+          lead={`Tokens are verified with the public keys of their issuer, without a request during a call. At most ${MOST_ISSUERS}.`}
           fields={[]}
         >
           <Issuers form={form} />
@@ -100,62 +99,55 @@ export function AuthPart(props: PartProps) {
 
 /** IDs, secrets, which are never read back, and what each client may see. */
 function Clients(props: { form: Form<SettingsDraft> }) {
-  const rows = () => props.form.values.oauth_clients;
   const secret = (): string =>
     btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(SECRET_BYTES))))
       .replaceAll('+', '-')
       .replaceAll('/', '_');
   return (
-    <div class="stack">
-      <Show when={rows().length === 0}>
-        <p class="small soft">No clients yet, so nobody can get a token.</p>
-      </Show>
-      <Index each={rows()}>
-        {(row, index) => (
-          <div class="settings-client" ref={passesFocus}>
-            <TextField label="Client ID" mono {...props.form.text(`oauth_clients.${index}.client_id`)} />
-            <TextField
-              label="Client secret"
-              mono
-              placeholder={row().secret_set ? 'Stored. Leave empty to keep it.' : undefined}
-              hint={row().client_secret === undefined ? undefined : 'Copy the secret now. It is not shown again after saving.'}
-              value={row().client_secret ?? ''}
-              onInput={(text) => props.form.set(`oauth_clients.${index}.client_secret`, text === '' ? undefined : text)}
-              error={props.form.error(`oauth_clients.${index}.client_secret`)}
-            />
-            <div class="stack">
-              <ToolsetsField
-                value={row().toolsets ?? null}
-                onChange={(value) => props.form.set(`oauth_clients.${index}.toolsets`, value)}
-                error={props.form.errorWithin(`oauth_clients.${index}.toolsets`)}
-              />
-              <ClaimsField
-                value={row().claims ?? {}}
-                onChange={(value) => props.form.set(`oauth_clients.${index}.claims`, value)}
-                error={props.form.error(`oauth_clients.${index}.claims`)}
-              />
-            </div>
-            <div class="row settings-client-ways">
-              <Button size="small" icon="key" onPress={() => props.form.set(`oauth_clients.${index}.client_secret`, secret())}>
-                Generate secret
-              </Button>
-              <Show when={row().client_secret}>{(text) => <CopyButton text={text()} label="Client secret" />}</Show>
-              <IconButton
-                icon="trash"
-                size="small"
-                label={`Remove ${row().client_id || 'client'}`}
-                onPress={() => props.form.set('oauth_clients', rows().toSpliced(index, 1))}
-              />
-            </div>
-          </div>
-        )}
-      </Index>
-      <AddRow
-        label="Add client"
-        error={props.form.error('oauth_clients')}
-        blocked={rows().length >= MOST_CLIENTS}
-        onPress={() => props.form.set('oauth_clients', [...rows(), { client_id: '', secret_set: false }])}
-      />
-    </div>
+    <RowsField
+      form={props.form}
+      name="oauth_clients"
+      rows={props.form.values.oauth_clients}
+      noun="client"
+      title={({ client_id }) => client_id}
+      fresh={(): SettingsDraft['oauth_clients'][number] => ({ client_id: '', secret_set: false })}
+      most={MOST_CLIENTS}
+      empty={<p class="small soft">No clients yet, so no one can get a token.</p>}
+      draw={{
+        client_secret: (row, at) => (
+          <TextField
+            label="Client secret"
+            mono
+            placeholder={row().secret_set ? 'Stored. Leave empty to keep it.' : undefined}
+            hint={row().client_secret === undefined ? undefined : 'Copy the secret now. It is not shown again after saving.'}
+            value={row().client_secret ?? ''}
+            onInput={(text) => props.form.set(`${at}.client_secret`, text === '' ? undefined : text)}
+            error={props.form.error(`${at}.client_secret`)}
+          />
+        ),
+        toolsets: (row, at) => (
+          <ToolsetsField
+            value={row().toolsets ?? null}
+            onChange={(value) => props.form.set(`${at}.toolsets`, value)}
+            error={props.form.errorWithin(`${at}.toolsets`)}
+          />
+        ),
+        claims: (row, at) => (
+          <ClaimsField
+            value={row().claims ?? {}}
+            onChange={(value) => props.form.set(`${at}.claims`, value)}
+            error={props.form.error(`${at}.claims`)}
+          />
+        ),
+      }}
+      actions={(row, at) => (
+        <>
+          <Button size="small" icon="key" onPress={() => props.form.set(`${at}.client_secret`, secret())}>
+            Generate secret
+          </Button>
+          <Show when={row().client_secret}>{(text) => <CopyButton text={text()} label="Client secret" />}</Show>
+        </>
+      )}
+    />
   );
 }

@@ -1,5 +1,5 @@
 import { createEffect, createSignal, For, on, Show } from 'solid-js';
-import type { SslStatus } from '#core/contract/deploy/ssl.ts';
+import { CERTIFICATE_CHOICES, type SslStatus } from '#core/contract/deploy/ssl.ts';
 import { StatusDot, type Tone } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { KeyValue } from '#ui/src/components/show/key-value.tsx';
@@ -14,20 +14,20 @@ import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 import { clockTime, exactTime, fullDay } from '#ui/src/kernel/dates.ts';
 import { plural } from '#ui/src/kernel/words.ts';
 
-const STATUS: Readonly<Record<SslStatus['status'], { label: string; tone: Tone; about: string }>> = {
-  none: { label: 'None', tone: 'plain', about: 'There is no certificate yet.' },
-  pending: { label: 'In progress', tone: 'info', about: 'The authority is validating the domain.' },
-  issued: { label: 'Valid', tone: 'good', about: 'The certificate is in use.' },
-  expiring_soon: { label: 'Expires soon', tone: 'warning', about: 'Renewal keeps failing or is turned off.' },
-  expired: { label: 'Expired', tone: 'bad', about: 'Browsers and clients reject it. Request a new one.' },
-  error: { label: 'Failed', tone: 'bad', about: 'The last request failed.' },
+const TONES: Readonly<Record<SslStatus['status'], Tone>> = {
+  none: 'plain',
+  pending: 'info',
+  issued: 'good',
+  expiring_soon: 'warning',
+  expired: 'bad',
+  error: 'bad',
 };
 
-/** How often a request under way is asked for when no line says how it goes. */
+/** Poll interval of a pending request, in addition to the log stream. */
 const PENDING_MS = 2_000;
 const SHOWN_LINES = 60;
 
-/** The certificate as it stands, the order of a new one, and its steps while they happen. */
+/** The current certificate, a request for a new one, and the steps of the request. */
 export function Certificate(props: { enabled: boolean; dirty: boolean }) {
   const { call, toasts } = useKernel();
   const [opened] = createSignal(Date.now());
@@ -40,7 +40,7 @@ export function Certificate(props: { enabled: boolean; dirty: boolean }) {
     onFinal: () => void call('deploy.status', {}).catch(() => undefined),
   });
   log.select({ source: 'tls' });
-  // Every step of a request is a line of the log; what expires meanwhile can wait for the next visit.
+  // Every step of a request writes a log line, which triggers a reload; an expiry shows on the next visit.
   createEffect(
     on(
       () => lines().at(-1),
@@ -78,11 +78,11 @@ export function Certificate(props: { enabled: boolean; dirty: boolean }) {
                   value: (
                     <span class="row">
                       <StatusDot
-                        tone={STATUS[now().status].tone}
-                        label={STATUS[now().status].label}
+                        tone={TONES[now().status]}
+                        label={CERTIFICATE_CHOICES[now().status].label}
                         pulse={now().status === 'pending'}
                       />
-                      <span class="small soft">{STATUS[now().status].about}</span>
+                      <span class="small soft">{CERTIFICATE_CHOICES[now().status].help}</span>
                     </span>
                   ),
                 },

@@ -1,6 +1,6 @@
 import { createMemo, createSignal, For, Show } from 'solid-js';
 import type { GuardFinding } from '#core/contract/guard.ts';
-import { isFound } from '#core/lib/text/search.ts';
+import { compileSearch } from '#core/lib/text/search.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { SegmentedControl, Switch } from '#ui/src/components/form/choice.tsx';
@@ -27,8 +27,11 @@ const TONE = { low: 'plain', medium: 'warning', high: 'bad' } as const;
 export function GuardPart(props: PartProps) {
   const form = useSettings(props);
   const rules = useQuery((read) => read('guard.rules', {}));
-  const [wanted, setWanted] = createSignal('');
-  const shown = createMemo(() => rules.data()?.items.filter(({ id, description }) => isFound(wanted(), id, description)));
+  const [search, setSearch] = createSignal('');
+  const shown = createMemo(() => {
+    const matches = compileSearch(search());
+    return rules.data()?.items.filter(({ id, description }) => matches(id, description));
+  });
   const enable = (id: string, enabled: boolean) => {
     const others = form.values.prompt_guard_allow.filter((rule) => rule !== id);
     form.set('prompt_guard_allow', enabled ? others : [...others, id]);
@@ -39,13 +42,13 @@ export function GuardPart(props: PartProps) {
       <SettingsForm of={props} form={form}>
         <SettingsSection
           title="Prompt guard"
-          lead="Looks for text that gives orders to a model, in definitions and in what agents read."
+          lead="Looks for prompt injection in definitions and in what agents read."
           fields={['prompt_guard_enabled']}
         >
           <Setting name="prompt_guard_threshold" columns={3} />
         </SettingsSection>
         <Section title="Rules" lead="Disabled rules report nothing.">
-          <FilterBar search={{ label: 'Search rules', value: wanted(), onInput: setWanted }} />
+          <FilterBar search={{ label: 'Search rules', value: search(), onInput: setSearch }} />
           <Loaded of={rules} rows={5} label="Loading rules">
             {() => (
               <div class="settings-rules" tabindex="0" role="group" aria-label="Rules">

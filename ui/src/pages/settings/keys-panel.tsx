@@ -1,5 +1,5 @@
 import { createSignal } from 'solid-js';
-import type { SigningKeys } from '#core/contract/identity/signing-keys.ts';
+import { KEY_CHOICES } from '#core/contract/identity/signing-keys.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
@@ -10,13 +10,7 @@ import { useQuery } from '#ui/src/components/use-query.ts';
 import { useAct } from '#ui/src/components/use-act.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 
-type State = SigningKeys['items'][number]['state'];
-
-const STATES = {
-  current: { label: 'Signs', tone: 'good' },
-  next: { label: 'Next', tone: 'info' },
-  retired: { label: 'Verifies only', tone: 'plain' },
-} as const satisfies Record<State, { label: string; tone: string }>;
+const TONES = { current: 'good', next: 'info', retired: 'plain' } as const;
 
 /** The keys that sign access tokens, and their rotation. */
 export function KeysPanel() {
@@ -58,7 +52,11 @@ export function KeysPanel() {
           {
             id: 'state',
             head: 'State',
-            cell: (key) => <Badge tone={STATES[key.state].tone}>{STATES[key.state].label}</Badge>,
+            cell: (key) => (
+              <Badge tone={TONES[key.state]} title={KEY_CHOICES[key.state].help}>
+                {KEY_CHOICES[key.state].label}
+              </Badge>
+            ),
           },
           { id: 'since', head: 'Since', cell: (key) => <Ago iso={key.since} /> },
         ]}

@@ -2,11 +2,11 @@ import type { JwtIssuer } from '#core/contract/settings/jwt-issuers.ts';
 
 type Claims = JwtIssuer['required_claims'];
 
-/** Claims as they are typed, such as `tid=8f2c…`; what is no list of claims yet is kept as the text of all. */
+/** Claims as tags, such as `tid=8f2c…`; an invalid list is stored as its text. */
 export const claimTags = (claims: Claims | string): string[] =>
   typeof claims === 'string' ? claims.split(',') : Object.entries(claims).map(([name, value]) => `${name}=${value}`);
 
-/** What the tags mean. With a fault it is their text, which the contract refuses: no issuer is saved without a claim that was typed. */
+/** Parses the tags. With a fault, `value` is their text, which the contract refuses, so no issuer is saved without a typed claim. */
 export function claimsOf(tags: readonly string[]): { readonly value: Claims | string; readonly fault?: string } {
   const claims = tags.map(
     (tag) =>
@@ -15,9 +15,9 @@ export function claimsOf(tags: readonly string[]): { readonly value: Claims | st
         ?.slice(1)
         .map((part) => part.trim()) ?? [],
   );
-  const wrong = tags.filter((_, place) => claims[place]?.every((part) => part !== '') !== true || claims[place].length === 0);
+  const wrong = tags.filter((_, index) => claims[index]?.every((part) => part !== '') !== true || claims[index].length === 0);
   const names = claims.map(([name]) => name);
-  const twice = names.find((name, place) => names.indexOf(name) < place);
+  const twice = names.find((name, index) => names.indexOf(name) < index);
   const fault =
     wrong.length > 0
       ? `${wrong.join(', ')}: write a claim as name=value.`

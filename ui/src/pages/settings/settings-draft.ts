@@ -1,11 +1,11 @@
-import type { ServerConfig, ServerConfigPatch } from '#core/contract/settings/config.ts';
+import { FROZEN_SETTINGS, type ServerConfig, type ServerConfigPatch } from '#core/contract/settings/config.ts';
 import type { SnapshotChange } from '#core/contract/deploy/deploy.ts';
 import { plainSettings } from '#core/contract/settings/settings.ts';
 import { same } from '#ui/src/kernel/form/merge.ts';
 
 type SettingName = Exclude<keyof ServerConfigPatch, 'version'>;
 
-/** The settings that each page shows. Variables are a table of their own. */
+/** The settings of each page. Variables have a separate table. */
 export const PARTS = {
   general: {
     title: 'General',
@@ -21,10 +21,13 @@ export const PARTS = {
       'otel_enabled',
       'undeclared_arguments',
       'replay_samples',
+      'log_arguments_hours',
+      'agent_enabled',
+      'agent_rate_limit',
     ],
   },
   auth: {
-    title: 'Authentication',
+    title: 'Security',
     fields: [
       'auth_type',
       'oauth_clients',
@@ -42,7 +45,7 @@ export const PARTS = {
     ],
   },
   tls: {
-    title: 'TLS',
+    title: 'HTTPS',
     fields: [
       'ssl_enabled',
       'ui_domain',
@@ -56,21 +59,27 @@ export const PARTS = {
     ],
   },
   variables: { title: 'Variables', fields: ['global_variables'] },
-  guard: { title: 'Guard', fields: ['prompt_guard_enabled', 'prompt_guard_threshold', 'prompt_guard_allow'] },
+  guard: { title: 'Prompt guard', fields: ['prompt_guard_enabled', 'prompt_guard_threshold', 'prompt_guard_allow'] },
   sign_in: {
-    title: 'Sign-in',
+    title: 'Providers',
     fields: ['password_sign_in', 'oauth_access_minutes', 'oauth_refresh_days', 'oauth_grant_days', 'dynamic_registration'],
   },
-  lint: { title: 'Lint', fields: ['lint_off'] },
-  gates: { title: 'Deploy gates', fields: ['deploy_gates', 'drift_check_minutes'] },
-  logs: { title: 'Logs', fields: ['log_arguments_hours'] },
-  agent: { title: 'Agent', fields: ['agent_enabled', 'agent_rate_limit'] },
+  checks: { title: 'Checks', fields: ['lint_off', 'deploy_gates', 'drift_check_minutes'] },
 } as const satisfies Record<string, { readonly title: string; readonly fields: readonly SettingName[] }>;
 
 export type Part = keyof typeof PARTS;
 export const PART_NAMES = Object.keys(PARTS) as readonly Part[];
 
-/** A setting as its form holds it; what is missing here is read as it is written. */
+export type Effect = 'save' | 'deploy' | 'both';
+
+/** When changes of settings take effect: as soon as they are saved, at the next deploy, or some so and some so. */
+export function effectOf(fields: readonly string[]): Effect {
+  const frozen = fields.filter((name) => FROZEN_SETTINGS.has(name)).length;
+  if (frozen === 0) return 'save';
+  return frozen === fields.length ? 'deploy' : 'both';
+}
+
+/** Settings whose form values differ from the configuration; all others are the same. */
 interface Written {
   readonly oauth_clients: readonly {
     readonly client_id: string;
@@ -80,7 +89,7 @@ interface Written {
     readonly toolsets?: readonly string[] | null;
     readonly claims?: Readonly<Record<string, unknown>>;
   }[];
-  /** Secrets are written, never read: null keeps what is stored. */
+  /** Secrets are write-only: null leaves the stored one unchanged. */
   readonly introspection_client_secret: string | null;
   readonly dns_credentials: Credentials | null;
 }
@@ -90,7 +99,7 @@ export type SettingsDraft = Pick<ServerConfig, keyof typeof plainSettings & keyo
 
 const isPlain = (name: SettingName): name is SettingName & keyof typeof plainSettings => name in plainSettings;
 
-/** What the form of a part begins with. */
+/** Initial values of a page's form. */
 export const draftOf = (part: Part, config: ServerConfig): SettingsDraft =>
   Object.fromEntries(
     PARTS[part].fields.map((name: SettingName) => [
@@ -102,7 +111,7 @@ export const draftOf = (part: Part, config: ServerConfig): SettingsDraft =>
 type CredentialName = 'api_token' | 'access_key_id' | 'secret_access_key' | 'hosted_zone_id';
 type Credentials = Readonly<Partial<Record<CredentialName, string>>>;
 
-/** Which credentials a DNS provider wants. */
+/** The credentials of each DNS provider. */
 export const CREDENTIALS = {
   cloudflare: [{ name: 'api_token', label: 'API token', optional: false }],
   route53: [
@@ -115,18 +124,18 @@ export const CREDENTIALS = {
   readonly { name: CredentialName; label: string; optional: boolean }[]
 >;
 
-/** The credentials with one of them changed; null when none is left, which keeps what is stored. */
+/** The credentials with one changed; null when all are empty, which leaves the stored ones unchanged. */
 export function withCredential(now: Credentials | null, name: CredentialName, value: string): Credentials | null {
   const entries = Object.entries({ ...now, [name]: value }).filter(([, text]) => text !== '');
   return entries.length === 0 ? null : Object.fromEntries(entries);
 }
 
-/** Only what differs from what is stored is sent. */
+/** Only the differences from the stored settings are sent. */
 export const changesOf = (
   stored: Readonly<Record<string, unknown>>,
   values: Readonly<Record<string, unknown>>,
 ): ServerConfigPatch => Object.fromEntries(Object.entries(values).filter(([name, value]) => !same(value, stored[name])));
 
-/** What the deployed version has where the working copy says something else. */
+/** The deployed values, where the working copy differs. */
 export const pendingOf = (changes: readonly SnapshotChange[]): SnapshotChange['values'] =>
   changes.find(({ entity_type }) => entity_type === 'server_config')?.values ?? {};

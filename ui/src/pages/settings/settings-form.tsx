@@ -1,5 +1,5 @@
 import { createContext, createEffect, For, type JSX, on, useContext } from 'solid-js';
-import { FROZEN_SETTINGS, type ServerConfig, ServerConfigPatch } from '#core/contract/settings/config.ts';
+import { type ServerConfig, ServerConfigPatch } from '#core/contract/settings/config.ts';
 import type { SnapshotChange } from '#core/contract/deploy/deploy.ts';
 import { FormFoot } from '#ui/src/components/form/form-foot.tsx';
 import { Section } from '#ui/src/components/panel.tsx';
@@ -9,38 +9,38 @@ import { fieldOf } from '#ui/src/fields/kind.ts';
 import type { Form, FormOptions } from '#ui/src/kernel/form/form.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { same } from '#ui/src/kernel/form/merge.ts';
-import { changesOf, draftOf, type Part, PARTS, type SettingsDraft } from './settings-draft.ts';
+import { changesOf, draftOf, type Effect, effectOf, type Part, PARTS, type SettingsDraft } from './settings-draft.ts';
 import { firstLine, plural } from '#ui/src/kernel/words.ts';
 
 type Shape = Record<string, unknown>;
 
-/** What every part of the settings gets. */
+/** Props of every page of the settings. */
 export interface PartProps {
   part: Part;
   config: ServerConfig;
-  /** What the deployed version has, where the working copy differs. */
+  /** The deployed values, where the working copy differs. */
   pending: SnapshotChange['values'];
   onSaved: () => void;
 }
 
-interface OwnForm<T extends Shape> extends Partial<Pick<FormOptions<T, ServerConfig>, 'schema' | 'check'>> {
+interface CustomForm<T extends Shape> extends Partial<Pick<FormOptions<T, ServerConfig>, 'schema' | 'check'>> {
   readonly draft: (config: ServerConfig) => T;
   readonly patch: (values: T) => ServerConfigPatch;
 }
 
-/** A part of the configuration as a form; somebody else's change meanwhile becomes a choice. */
-export function useSettings<T extends Shape = SettingsDraft>(props: PartProps, own?: OwnForm<T>): Form<T> {
+/** A page of the settings as a form; a concurrent change by another person opens the conflict dialog. */
+export function useSettings<T extends Shape = SettingsDraft>(props: PartProps, custom?: CustomForm<T>): Form<T> {
   const { call, toasts } = useKernel();
-  // What the form began with; the optimistic lock meets what came later.
+  // The stored settings of the form; later changes cause a version conflict on save.
   // oxlint-disable-next-line solid/reactivity
   let stored = props.config;
   // oxlint-disable-next-line solid/reactivity
   const { part } = props;
-  const draft = own?.draft ?? ((config: ServerConfig) => draftOf(part, config) as Shape as T);
-  const patch = own?.patch ?? ((values: T) => changesOf(draft(stored), values));
+  const draft = custom?.draft ?? ((config: ServerConfig) => draftOf(part, config) as Shape as T);
+  const patch = custom?.patch ?? ((values: T) => changesOf(draft(stored), values));
   const form = useForm<T, ServerConfig>({
-    schema: own?.schema ?? ServerConfigPatch,
-    ...(own?.check === undefined ? {} : { check: own.check }),
+    schema: custom?.schema ?? ServerConfigPatch,
+    ...(custom?.check === undefined ? {} : { check: custom.check }),
     initial: () => draft(stored),
     unsaved: 'The changes to these settings are not saved.',
     latest: async () => {
@@ -56,7 +56,7 @@ export function useSettings<T extends Shape = SettingsDraft>(props: PartProps, o
       props.onSaved();
     },
   });
-  // What others save comes in by itself, as long as it does not touch what is being edited here.
+  // Changes by other people are adopted automatically, unless they touch edited settings.
   createEffect(
     on(
       () => props.config,
@@ -75,15 +75,25 @@ export function useSettings<T extends Shape = SettingsDraft>(props: PartProps, o
 
 interface Current extends Pick<PartProps, 'pending'> {
   readonly form: Form;
+  readonly effect: Effect;
 }
 const CurrentForm = createContext<Current>();
 
-/** A part's form: its fields, when a change takes effect, and the buttons. */
+const EFFECT: Readonly<Record<Effect, string>> = {
+  save: 'Changes on this page take effect as soon as you save.',
+  deploy: 'Changes on this page take effect at the next deploy.',
+  both: 'Changes on this page take effect at the next deploy, unless a section says otherwise.',
+};
+
+/** The form of a page: its fields, when a change takes effect, and the buttons. */
 export function SettingsForm(props: { of: PartProps; form: Form; children: JSX.Element }) {
-  const frozen = () => PARTS[props.of.part].fields.some((name) => FROZEN_SETTINGS.has(name));
+  const effect = () => effectOf(PARTS[props.of.part].fields);
   const current: Current = {
     get form() {
       return props.form;
+    },
+    get effect() {
+      return effect();
     },
     get pending() {
       return props.of.pending;
@@ -91,24 +101,29 @@ export function SettingsForm(props: { of: PartProps; form: Form; children: JSX.E
   };
   return (
     <form class="stack settings-form" novalidate onSubmit={(event) => void props.form.submit(event)}>
-      <p class="soft small">{`Changes on this page take effect ${frozen() ? 'at the next deploy' : 'as soon as you save'}.`}</p>
+      <p class="soft small">{EFFECT[effect()]}</p>
       <CurrentForm.Provider value={current}>{props.children}</CurrentForm.Provider>
       <FormFoot form={props.form} submit="Save" />
     </form>
   );
 }
 
-/** Settings under one heading, each drawn from what the contract says of it. */
+/** Settings under one heading, rendered from the contract. */
 export function SettingsSection(props: { title: string; lead?: string; fields: readonly string[]; children?: JSX.Element }) {
+  const current = useContext(CurrentForm);
+  const lead = () =>
+    current?.effect === 'both' && effectOf(props.fields) === 'save'
+      ? [props.lead, 'Changes here take effect as soon as you save.'].filter(Boolean).join(' ')
+      : props.lead;
   return (
-    <Section title={props.title} lead={props.lead}>
+    <Section title={props.title} lead={lead()}>
       <For each={props.fields}>{(name) => <Setting name={name} />}</For>
       {props.children}
     </Section>
   );
 }
 
-/** One setting. `stored` tells whether its secret is. */
+/** One setting. `stored` tells whether its secret is set. */
 export function Setting(props: { name: string; stored?: boolean; columns?: 1 | 2 | 3 }) {
   const current = useContext(CurrentForm);
   if (current === undefined) throw new Error('A setting stands in a form of settings.');
@@ -119,7 +134,7 @@ export function Setting(props: { name: string; stored?: boolean; columns?: 1 | 2
       name={props.name}
       stored={props.stored}
       columns={props.columns ?? 1}
-      // No element at all while there is nothing to add: the field then shows the help of the contract.
+      // Undefined when there is nothing to add, so that the field shows the contract's help.
       hint={
         current.pending[props.name] === undefined ? undefined : (
           <>
@@ -131,11 +146,11 @@ export function Setting(props: { name: string; stored?: boolean; columns?: 1 | 2
   );
 }
 
-/** What people read for one of the choices of a field. */
+/** The label of an option. */
 const labelOf = (choices: Readonly<Record<string, { readonly label: string }>> | undefined, value: unknown): unknown =>
   choices?.[String(value)]?.label ?? value;
 
-/** What is served while a change waits for a deploy. */
+/** The served value while a change waits for a deploy. */
 export const Live = (props: { value: unknown }) => (
   <span class="not-live">Live until the next deploy: {inWords(props.value)}</span>
 );

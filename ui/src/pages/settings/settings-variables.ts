@@ -26,7 +26,7 @@ export function valueOf(text: string, type: VariableType): Variable['value'] | u
   return Number.isFinite(number) && /^[+-]?[\d.]+(?:e[+-]?\d+)?$/i.test(trimmed) ? number : undefined;
 }
 
-const WANTED: Readonly<Record<VariableType, string>> = {
+const EXPECTED: Readonly<Record<VariableType, string>> = {
   string: `Use at most ${num(LONGEST)} characters.`,
   integer: 'Enter a whole number up to 2^53.',
   float: 'Enter a number such as 0.19.',
@@ -42,7 +42,7 @@ export function rowFaults(rows: readonly VariableRow[]): Record<string, string> 
       faults[`rows.${index}.name`] = 'Use letters, digits and underscores, at most 64, and start with a letter or underscore.';
     else if (seen.has(name)) faults[`rows.${index}.name`] = 'Another variable has this name.';
     seen.add(name);
-    if (valueOf(text, type) === undefined) faults[`rows.${index}.text`] = WANTED[type];
+    if (valueOf(text, type) === undefined) faults[`rows.${index}.text`] = EXPECTED[type];
   }
   if (rows.length > MOST_VARIABLES) faults['rows'] = `At most ${MOST_VARIABLES} variables; remove some.`;
   return faults;

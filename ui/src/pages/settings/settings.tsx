@@ -5,15 +5,13 @@ import { Failed, Notice } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { useParams } from '#ui/src/components/shell/route-context.ts';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
-import { Tabs } from '#ui/src/components/tabs.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
-import { useCommands, useKernel } from '#ui/src/kernel/kernel.ts';
+import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { type Part, PART_NAMES, PARTS, pendingOf } from './settings-draft.ts';
 import { plural } from '#ui/src/kernel/words.ts';
 import { AuthPart } from './auth-part.tsx';
-import { GatesPart } from './gates-part.tsx';
+import { ChecksPart } from './checks-part.tsx';
 import { GuardPart } from './guard-part.tsx';
-import { LintPart } from './lint-part.tsx';
 import { type PartProps, Setting, SettingsForm, SettingsSection, useSettings } from './settings-form.tsx';
 import { SignInPart } from './sign-in-part.tsx';
 import { TlsPart } from './tls-part.tsx';
@@ -28,34 +26,31 @@ const PANELS: Readonly<Record<Part, Component<PartProps>>> = {
   variables: VariablesPart,
   guard: GuardPart,
   sign_in: SignInPart,
-  lint: LintPart,
-  gates: GatesPart,
-  logs: LogsPart,
-  agent: AgentPart,
+  checks: ChecksPart,
 };
-/** A page of settings, or of what is beside them. */
-const TABS = [...PART_NAMES, 'webhooks'] as const;
-const pathOf = (part: (typeof TABS)[number]): string => (part === 'general' ? '/settings' : `/settings/${part}`);
+/** Redirects of former addresses. */
+const MOVED: Readonly<Record<string, string>> = {
+  general: '/settings',
+  lint: '/settings/checks',
+  gates: '/settings/checks',
+  logs: '/settings',
+  agent: '/settings',
+};
 
-/** The configuration of the server, part by part; each part is a page of its own, so that nothing typed is lost between them. */
+/** The server configuration. Each part is a separate page, so that leaving one asks about unsaved changes. */
 export function Settings() {
   const { router } = useKernel();
   const params = useParams();
-  const part = () => TABS.find((name) => name === params['part']) ?? 'general';
+  const part = () => PART_NAMES.find((name) => name === params['part']) ?? 'general';
+  const named = params['part'];
+  const is_known = named === undefined || named === 'webhooks' || PART_NAMES.some((name) => name === named);
+  const moved = MOVED[named ?? ''] ?? (is_known ? undefined : '/settings');
+  if (moved !== undefined) router.navigate(moved, { replace: true });
   const config = useQuery((read) => read('config.get', {}));
   const diff = useQuery((read) => read('deploy.diff', {}));
   const pending = () => pendingOf(diff.data()?.changes ?? []);
-  useCommands(
-    TABS.map((name) => ({
-      id: `settings-${name}`,
-      title: `Settings: ${name === 'webhooks' ? 'Webhooks' : PARTS[name].title}`,
-      group: 'Go to' as const,
-      run: () => router.navigate(pathOf(name)),
-    })),
-  );
-
   return (
-    <Page title="Settings" lead="Settings of the whole server.">
+    <Page title={params['part'] === 'webhooks' ? 'Notices' : part() === 'general' ? 'Settings' : PARTS[part()].title}>
       <Show when={Object.keys(pending()).length}>
         {(count) => (
           <Notice
@@ -70,32 +65,19 @@ export function Settings() {
         )}
       </Show>
       <Failed of={config} />
-      <Tabs
-        label="Settings"
-        navigates
-        value={part()}
-        onChange={(name) => router.navigate(pathOf(name))}
-        tabs={[
-          ...PART_NAMES.map((value) => ({
-            value,
-            label: PARTS[value].title,
-            panel: () => (
-              <Show when={config.data()} fallback={<SkeletonList rows={4} label="Loading settings" failed={config.problem()} />}>
-                {(stored) => (
-                  <Dynamic
-                    component={PANELS[value]}
-                    part={value}
-                    config={stored()}
-                    pending={pending()}
-                    onSaved={() => void config.reload()}
-                  />
-                )}
-              </Show>
-            ),
-          })),
-          { value: 'webhooks' as const, label: 'Webhooks', panel: () => <WebhooksPanel /> },
-        ]}
-      />
+      <Show when={params['part'] !== 'webhooks'} fallback={<WebhooksPanel />}>
+        <Show when={config.data()} fallback={<SkeletonList rows={4} label="Loading settings" failed={config.problem()} />}>
+          {(stored) => (
+            <Dynamic
+              component={PANELS[part()]}
+              part={part()}
+              config={stored()}
+              pending={pending()}
+              onSaved={() => void config.reload()}
+            />
+          )}
+        </Show>
+      </Show>
     </Page>
   );
 }
@@ -122,7 +104,7 @@ function GeneralPart(props: PartProps) {
       <SettingsSection title="Telemetry" lead="Logs and traces of the hosts." fields={['log_level', 'otel_enabled']} />
       <SettingsSection
         title="Arguments"
-        lead="Arguments that Gemini CLI and n8n add to every call are dropped in any case."
+        lead="Arguments that Gemini CLI and n8n add to every call are always dropped."
         fields={['undeclared_arguments']}
       />
       <SettingsSection
@@ -130,27 +112,11 @@ function GeneralPart(props: PartProps) {
         lead="Runs recent calls on a candidate or an earlier version and compares the answers, before callers see them."
         fields={['replay_samples']}
       />
-    </SettingsForm>
-  );
-}
-
-function LogsPart(props: PartProps) {
-  const form = useSettings(props);
-  return (
-    <SettingsForm of={props} form={form}>
       <SettingsSection
         title="Logged arguments"
         lead="Tools can log the arguments of their calls, encrypted, for people with the role editor or higher."
         fields={['log_arguments_hours']}
       />
-    </SettingsForm>
-  );
-}
-
-function AgentPart(props: PartProps) {
-  const form = useSettings(props);
-  return (
-    <SettingsForm of={props} form={form}>
       <SettingsSection
         title="Agent endpoint"
         lead="The MCP tools at /agent-mcp with which agents administer this server."

@@ -1,5 +1,6 @@
 import { createSignal, For, Show } from 'solid-js';
-import type { TokenCheckResult } from '#core/contract/settings/token-check.ts';
+import { CHECK_CHOICES } from '#core/contract/fields.ts';
+import { TOKEN_CHECKS, type TokenCheckResult } from '#core/contract/settings/token-check.ts';
 import type { Output } from '#core/contract/index.ts';
 import { StatusDot, type Tone } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
@@ -10,34 +11,20 @@ import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 
 const TONES: Readonly<Record<TokenCheckResult['status'], Tone>> = { passed: 'good', failed: 'bad', skipped: 'plain' };
-const STATES: Readonly<Record<TokenCheckResult['status'], string>> = { passed: 'Passed', failed: 'Failed', skipped: 'Skipped' };
-const LABELS: Readonly<Record<TokenCheckResult['check'], string>> = {
-  form: 'Form',
-  algorithm: 'Algorithm',
-  type: 'Type',
-  issuer: 'Issuer',
-  key: 'Key',
-  signature: 'Signature',
-  audience: 'Audience',
-  expiry: 'Expiry',
-  times: 'Times',
-  kind: 'Kind of token',
-  claims: 'Claims',
-};
 const orNone = (texts: readonly string[]): string => (texts.length === 0 ? 'None' : texts.join(', '));
 
-/** Shows what a host would say of a token, one check after the other. The token stays in this field alone. */
+/** Shows how a host would validate a token, check by check. The token is stored nowhere else. */
 export function TokenCheck(props: { unsaved: boolean }) {
   const { call } = useKernel();
   const [token, setToken] = createSignal('');
   const [answer, setAnswer] = createSignal<Output<'config.check_token'>>();
-  const checking = createMutation((asked: string) => call('config.check_token', { token: asked }));
+  const checking = createMutation((pasted: string) => call('config.check_token', { token: pasted }));
   const run = async () => {
     if (checking.busy()) return;
-    const asked = token().trim();
-    const said = await checking.run(asked);
-    // Another token was pasted meanwhile.
-    if (token().trim() === asked) setAnswer(said);
+    const pasted = token().trim();
+    const result = await checking.run(pasted);
+    // Ignores the answer when the token has changed since.
+    if (token().trim() === pasted) setAnswer(result);
   };
   return (
     <div class="stack">
@@ -62,23 +49,23 @@ export function TokenCheck(props: { unsaved: boolean }) {
       </div>
       <Failed of={{ problem: checking.problem, reload: run }} />
       <Show when={answer()}>
-        {(said) => (
+        {(result) => (
           <div class="stack" role="status">
             <p>
-              <strong>{said().accepted ? 'The token is accepted.' : 'The token is rejected.'}</strong>
+              <strong>{result().accepted ? 'The token is accepted.' : 'The token is rejected.'}</strong>
             </p>
             <ul class="token-checks">
-              <For each={said().checks}>
+              <For each={result().checks}>
                 {({ check, status, message }) => (
                   <li>
-                    <StatusDot tone={TONES[status]} label={STATES[status]} />
-                    <span class="small">{LABELS[check]}</span>
+                    <StatusDot tone={TONES[status]} label={CHECK_CHOICES[status].label} />
+                    <span class="small">{TOKEN_CHECKS[check].label}</span>
                     <span class="small soft">{message}</span>
                   </li>
                 )}
               </For>
             </ul>
-            <Show when={said().caller}>
+            <Show when={result().caller}>
               {(caller) => (
                 <KeyValue
                   items={[

@@ -1,4 +1,5 @@
 import { createSignal, Show } from 'solid-js';
+import { STEP_CHOICES } from '#core/contract/identity/oauth.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
 import { Checkbox } from '#ui/src/components/form/choice.tsx';
@@ -6,23 +7,20 @@ import { Panel } from '#ui/src/components/panel.tsx';
 import { DataTable } from '#ui/src/components/table/data-table.tsx';
 import { Ago } from '#ui/src/components/time.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
-import { STEP_WORDS } from './words.ts';
 import './sign-ins.css';
 
-const POLL_MS = 2_000;
 const SHOWN = 50;
 
-/** Each step of the sign-ins of clients as it happens, and why one failed: clients themselves tell nobody. */
+/** The sign-in steps of clients as they happen, with the reasons of failures, which clients do not report. */
 export function AttemptsPanel() {
   const [failed_only, setFailedOnly] = createSignal(false);
   const list = useQuery((read) => read('oauth_attempts.list', { limit: SHOWN, ...(failed_only() ? { success: false } : {}) }), {
-    every_ms: POLL_MS,
     watch: failed_only,
   });
   return (
     <Panel
       title="Sign-in attempts"
-      lead="The last 500 steps of MCP clients, sign-ins through identity providers and refused passwords, newest first. Look here when a client only says that it could not connect."
+      lead="The last 500 sign-ins of MCP clients and people, step by step, with what was refused. Look here when a client only says that it could not connect."
       flush
       actions={<Checkbox label="Failures only" checked={failed_only()} onChange={setFailedOnly} />}
     >
@@ -33,7 +31,7 @@ export function AttemptsPanel() {
         columns={[
           { id: 'when', head: 'When', cell: (row) => <Ago iso={row.timestamp} /> },
           { id: 'client', head: 'Client', cell: (row) => row.client || row.client_id },
-          { id: 'step', head: 'Step', cell: (row) => STEP_WORDS[row.step] },
+          { id: 'step', head: 'Step', cell: (row) => STEP_CHOICES[row.step].label },
           {
             id: 'result',
             head: 'Result',

@@ -8,7 +8,7 @@ import { AttemptsPanel } from './attempts-panel.tsx';
 export function SignIns() {
   return (
     <Page
-      title="Sign-in"
+      title="Sign-ins"
       lead="How people sign in from MCP clients such as Claude, ChatGPT, Cursor and VS Code."
       actions={
         <LinkButton href="/settings/sign_in" size="small" icon="sliders">

@@ -1,10 +1,8 @@
 import { createMemo, For } from 'solid-js';
-import type { Connection } from '#core/contract/definitions/connections.ts';
 import { type Annotations, type ToolDraft, toolLimits } from '#core/contract/definitions/tools.ts';
-import type { ErrorOf } from '#ui/src/features/builder/statement-builder.tsx';
+import type { StatementDraft } from '#ui/src/features/builder/statement-draft.ts';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { FormField } from '#ui/src/fields/form-field.tsx';
-import type { Form } from '#ui/src/kernel/form/form.ts';
 
 const HINTS = { default: undefined, yes: true, no: false } as const;
 type Hint = keyof typeof HINTS;
@@ -16,28 +14,29 @@ const HINT_OPTIONS = [
 type Limit = keyof typeof toolLimits;
 const LIMITS = Object.keys(toolLimits) as readonly Limit[];
 
-/** What most tools leave as it is. */
-export function LimitsPanel(props: { form: Form<ToolDraft>; connection: Connection | undefined; error: ErrorOf<ToolDraft> }) {
+/** Settings that most tools leave at their defaults. */
+export function LimitsPanel(props: { draft: StatementDraft<ToolDraft> }) {
   const hint = (name: keyof Annotations): Hint => {
-    const value = props.form.values.annotations[name];
+    const value = props.draft.form.values.annotations[name];
     return value === undefined ? 'default' : value ? 'yes' : 'no';
   };
   const setHint = (name: keyof Annotations, value: Hint) => {
-    const { [name]: _before, ...rest } = props.form.values.annotations;
+    const { [name]: _before, ...rest } = props.draft.form.values.annotations;
     const chosen = HINTS[value];
-    props.form.set('annotations', chosen === undefined ? rest : { ...rest, [name]: chosen });
+    props.draft.form.set('annotations', chosen === undefined ? rest : { ...rest, [name]: chosen });
   };
-  /** What holds while the tool has no limit of its own. */
+  /** The limit of the connection, which applies when the tool has none. */
   const inherited = (name: Limit): string | undefined => {
+    const connection = props.draft.statement.connection();
     const limits: Partial<Record<Limit, number | undefined>> = {
-      timeout_ms: props.connection?.query_timeout_ms,
-      max_rows: props.connection?.max_rows,
-      max_bytes: props.connection?.max_bytes,
+      timeout_ms: connection?.query_timeout_ms,
+      max_rows: connection?.max_rows,
+      max_bytes: connection?.max_bytes,
     };
     return limits[name]?.toString();
   };
-  // Only when it changes: setting it again would close what a person has opened.
-  const has_fault = createMemo(() => [...LIMITS, 'annotations' as const].some((name) => props.error(name) !== undefined));
+  // Memoized: setting `open` again would close a section that a person has opened.
+  const has_fault = createMemo(() => [...LIMITS, 'annotations' as const].some((name) => props.draft.error(name) !== undefined));
   const annotation = (name: keyof Annotations, label: string) => (
     <Select label={label} options={HINT_OPTIONS} value={hint(name)} onChange={(value: Hint) => setHint(name, value)} />
   );
@@ -49,7 +48,9 @@ export function LimitsPanel(props: { form: Form<ToolDraft>; connection: Connecti
       <div class="panel-body stack">
         <div class="grid-2">
           <For each={LIMITS}>
-            {(name) => <FormField form={props.form} name={name} placeholder={inherited(name)} error={props.error(name)} />}
+            {(name) => (
+              <FormField form={props.draft.form} name={name} placeholder={inherited(name)} error={props.draft.error(name)} />
+            )}
           </For>
           {annotation('destructive_hint', 'Destructive')}
           {annotation('idempotent_hint', 'Idempotent')}

@@ -11,18 +11,23 @@ import { useSaved } from '#ui/src/components/use-act.ts';
 import { together } from '#ui/src/kernel/data/query.ts';
 import { blankTool, toolOfResource } from '#ui/src/features/builder/drafts.ts';
 import { dialectOf } from '#ui/src/features/builder/sql/scan.ts';
-import { offersOf, type TableOffer } from '#ui/src/features/builder/sql/table-offers.ts';
-import { findTable } from '#ui/src/features/builder/sql/table-address.ts';
-import type { TableRecipe, TableSource } from '#ui/src/features/builder/sql/tables.ts';
+import { findTable, type TableAddress } from '#ui/src/features/builder/sql/table-address.ts';
+import type { TableSource } from '#ui/src/features/builder/sql/table-columns.ts';
+import { findLabels } from '#ui/src/features/builder/sql/table-labels.ts';
+import { offersOf } from '#ui/src/features/builder/sql/table-offers.ts';
+import type { TableOffer } from '#ui/src/features/builder/sql/tables.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { ToolBuilder } from './tool-builder.tsx';
+
+/** The draft begins with it: a later change of the table does not replace what was typed. */
+const ONCE = { live: false };
 
 /** A tool that is not stored yet; `?connection=…&schema=…&table=…` begins it from a table, `?resource=id` from a resource. */
 export function NewTool() {
   const { router, session, call } = useKernel();
-  const said = useSaved();
+  const showSaved = useSaved();
   const context = useBuilderContext('tools');
-  const wanted = router.query().get('connection') ?? '';
+  const connection_id = router.query().get('connection') ?? '';
   const table = router.query().get('table');
   const schema = router.query().get('schema');
   const from = router.query().get('resource');
@@ -30,25 +35,33 @@ export function NewTool() {
     draft: from === null ? undefined : toolOfResource(await read('resources.get', { id: from })),
   }));
   const source = useQuery(async (read): Promise<FromTable | null> => {
-    if (table === null || wanted === '') return null;
+    if (table === null || connection_id === '') return null;
     const address = { schema, name: table };
     const found = (await findTable(async (one) => {
       const within = one.schema === null ? {} : { schema: one.schema };
-      return (await read('schema.tables', { connection_id: wanted, search: one.name, ...within })).items;
+      return (await read('schema.tables', { connection_id, search: one.name, ...within })).items;
     }, address)) ?? { ...address, in_path: schema === null, comment: null };
-    const within = found.schema === null ? {} : { schema: found.schema };
-    const [{ items: columns }, { db_type }] = await Promise.all([
-      read('schema.columns', { connection_id: wanted, table: found.name, ...within }),
-      read('connections.get', { id: wanted }),
-    ]);
-    const offers = await offersOf({ table: found, columns, dialect: dialectOf(db_type) }, async (draft) =>
-      session.may('preview.tool') ? call('preview.tool', { connection_id: wanted, ...draft }) : {},
+    const columnsOf = async (of: TableAddress) => {
+      const within = of.schema === null ? {} : { schema: of.schema };
+      return (await read('schema.columns', { connection_id, table: of.name, ...within })).items;
+    };
+    const runs = (sql_query: string) =>
+      call('preview.execute', { connection_id, sql_query, limit: 1 }).then(
+        () => true,
+        () => false,
+      );
+    const [columns, { db_type }] = await Promise.all([columnsOf(found), read('connections.get', { id: connection_id })]);
+    // Redshift does not enforce its keys, so a join could repeat rows.
+    const source = { table: found, columns, dialect: dialectOf(db_type) };
+    const labels = db_type === 'redshift' ? [] : await findLabels(source, columnsOf, runs);
+    const offers = await offersOf({ ...source, labels }, async (draft) =>
+      session.may('preview.tool') ? call('preview.tool', { connection_id, ...draft }) : {},
     );
     return { table: found, offers };
-  });
+  }, ONCE);
   const saved = (tool: Tool) => {
     router.navigate(`/tools/${tool.id}`, { replace: true });
-    said('Tool created. Deploy to make it live.');
+    showSaved('Tool created. Deploy to make it live.');
   };
   const settled = () => resource.data() !== undefined && (source.data() !== undefined || source.problem() !== undefined);
 
@@ -66,7 +79,7 @@ export function NewTool() {
               <Draft
                 connections={connections()}
                 tags={context.tags()}
-                connection_id={resource.data()?.draft?.connection_id ?? wanted}
+                connection_id={resource.data()?.draft?.connection_id ?? connection_id}
                 draft={resource.data()?.draft}
                 source={source.problem() === undefined ? (source.data() ?? null) : null}
                 onSaved={saved}
@@ -94,13 +107,13 @@ interface DraftProps {
 function Draft(props: DraftProps) {
   const { router, dialogs } = useKernel();
   const offers = createMemo(() => props.source?.offers ?? []);
-  const [recipe, setRecipe] = createSignal<TableRecipe>(offers()[0]?.recipe ?? 'list');
+  const [recipe, setRecipe] = createSignal(offers()[0]?.recipe ?? 'list');
   const connection = () => props.connections.find(({ id }) => id === props.connection_id) ?? firstEnabled(props.connections);
   const initial = (): ToolDraft => {
     const blank = props.draft ?? blankTool(connection()?.id ?? '');
     return { ...blank, ...offers().find((offer) => offer.recipe === recipe())?.draft };
   };
-  const choose = async (next: TableRecipe) => {
+  const choose = async (next: string) => {
     const text = router.blocked();
     const agreed =
       text === undefined ||

@@ -2,8 +2,7 @@ import type { PageBy } from '#core/contract/definitions/pages.ts';
 import type { ToolDraft } from '#core/contract/definitions/tools.ts';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { ColumnsPanel } from '#ui/src/features/builder/columns-panel.tsx';
-import type { ErrorOf } from '#ui/src/features/builder/statement-builder.tsx';
-import type { Form } from '#ui/src/kernel/form/form.ts';
+import type { StatementDraft } from '#ui/src/features/builder/statement-draft.ts';
 
 const ORDERS = [
   { value: 'asc', label: 'Ascending' },
@@ -12,21 +11,15 @@ const ORDERS = [
 const MOST_COLUMNS = 4;
 
 /** Columns that order the rows, so that a model can ask for those that were cut. */
-export function PagesPanel(props: {
-  form: Form<ToolDraft>;
-  error: ErrorOf<ToolDraft>;
-  /** The columns of the newest result. */
-  columns: readonly string[];
-}) {
+export function PagesPanel(props: { draft: StatementDraft<ToolDraft> }) {
   return (
     <ColumnsPanel<PageBy>
+      draft={props.draft}
+      field="page_by"
       title="Pages"
-      value={props.form.values.page_by}
-      onChange={(list) => props.form.set('page_by', list)}
-      columns={props.columns}
+      value={props.draft.form.values.page_by}
       fresh={(column) => ({ column, desc: false })}
       most={MOST_COLUMNS}
-      error={(path) => props.error(path === '' ? 'page_by' : `page_by.${path}`)}
       empty="A result that reaches a limit is cut off. With columns that order the rows, a model can read on: it sends the next value of a result as the after argument of the next call."
       note="End with a unique column, such as the primary key. NULL values come last."
       add="Add column"

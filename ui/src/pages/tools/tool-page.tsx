@@ -22,7 +22,7 @@ export function ToolPage() {
     <StoredEntity<Tool>
       noun="tools"
       id={id}
-      load={(read, wanted) => read('tools.get', { id: wanted })}
+      load={(read, tool_id) => read('tools.get', { id: tool_id })}
       badges={(tool) => (
         <>
           <Show when={!tool.read_only}>

@@ -8,9 +8,8 @@ import { TextField } from '#ui/src/components/form/field.tsx';
 import type { Option } from '#ui/src/components/form/option.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { TagsField } from '#ui/src/components/form/tags-field.tsx';
-import type { ErrorOf } from '#ui/src/features/builder/statement-builder.tsx';
+import type { StatementDraft } from '#ui/src/features/builder/statement-draft.ts';
 import type { Statement } from '#ui/src/features/builder/use-statement.ts';
-import type { Form } from '#ui/src/kernel/form/form.ts';
 import './view-fields.css';
 
 const DrawnResult = lazyPart(async () => (await import('#ui/src/features/run/drawn-result.tsx')).DrawnResult);
@@ -31,7 +30,7 @@ const THEMES = [
 ] as const;
 
 type Field = Exclude<keyof View, 'kind'>;
-/** What each kind takes beside its name; the rest would be refused. */
+/** The fields of each kind besides its name; others would be refused. */
 const takes = (kind: ViewKind): readonly Field[] => {
   if (kind === 'none') return [];
   if (kind === 'record') return ['title'];
@@ -39,26 +38,26 @@ const takes = (kind: ViewKind): readonly Field[] => {
   return kind === 'pie' ? ['title', 'x', 'y', 'format'] : ['title', 'x', 'y', 'series', 'format'];
 };
 
-/** How clients with MCP Apps draw the result of a tool, with the newest result drawn so. */
-export function ViewFields(props: { form: Form<ToolDraft>; statement: Statement; error: ErrorOf<ToolDraft> }) {
-  const view = () => props.form.values.view;
-  const columns = () => props.statement.result()?.columns ?? [];
+/** How clients with MCP Apps render the result of a tool, with a preview of the newest result. */
+export function ViewFields(props: { draft: StatementDraft<ToolDraft> }) {
+  const view = () => props.draft.form.values.view;
+  const columns = () => props.draft.statement.columns();
   const fields = () => takes(view()?.kind ?? 'none');
   const chooseKind = (kind: ViewKind | typeof FITS) => {
-    if (kind === FITS) return props.form.set('view', null);
-    const kept = takes(kind);
-    const before = Object.entries(view() ?? {}).filter(([name]) => kept.some((field) => field === name));
-    props.form.set('view', { ...Object.fromEntries(before), kind });
+    if (kind === FITS) return props.draft.form.set('view', null);
+    const taken = takes(kind);
+    const before = Object.entries(view() ?? {}).filter(([name]) => taken.some((field) => field === name));
+    props.draft.form.set('view', { ...Object.fromEntries(before), kind });
   };
   const set = (change: Partial<View>) => {
     const before = view();
     if (before === null) return;
     const all = Object.entries({ ...before, ...change }).filter(([, value]) => (value ?? '').length > 0);
     const after = Object.fromEntries(all) as unknown as View;
-    // A list that is made anew says again what is chosen in it.
-    if (JSON.stringify(after) !== JSON.stringify(before)) props.form.set('view', after);
+    // A re-created select fires its value again, so equal values are ignored.
+    if (JSON.stringify(after) !== JSON.stringify(before)) props.draft.form.set('view', after);
   };
-  const errorOf = (name: Field | 'kind') => props.error(`view.${name}` as never);
+  const errorOf = (name: Field | 'kind') => props.draft.error(`view.${name}` as never);
   const optionsOf = (name: 'x' | 'series', none: string) => {
     const chosen = view()?.[name];
     const names = new Set([...columns(), ...(chosen === undefined ? [] : [chosen])]);
@@ -82,7 +81,7 @@ export function ViewFields(props: { form: Form<ToolDraft>; statement: Statement;
           options={KINDS}
           value={view()?.kind ?? FITS}
           onChange={chooseKind}
-          error={errorOf('kind') ?? props.error('view')}
+          error={errorOf('kind') ?? props.draft.error('view')}
         />
         <Show when={fields().includes('title')}>
           <TextField
@@ -117,13 +116,13 @@ export function ViewFields(props: { form: Form<ToolDraft>; statement: Statement;
         </Show>
       </div>
       <Show when={view()?.kind !== 'none'}>
-        <Framed statement={props.statement} view={view()} />
+        <Framed statement={props.draft.statement} view={view()} />
       </Show>
     </div>
   );
 }
 
-/** The newest result in the frame of a client: about its width, and its colours. */
+/** The newest result in a frame like a client's, with about its width and its colours. */
 function Framed(props: { statement: Statement; view: View | null }) {
   const [client, setClient] = createSignal('claude');
   const [theme, setTheme] = createSignal<'light' | 'dark'>('light');
@@ -140,7 +139,7 @@ function Framed(props: { statement: Statement; view: View | null }) {
             <SegmentedControl label="Theme" value={theme()} onChange={setTheme} options={THEMES} />
           </div>
           <div class="view-frame" data-client={client()} data-scheme={theme()}>
-            {/* Made anew for each theme: what is drawn takes its colours from its frame. */}
+            {/* A new element per theme: the rendered result reads the colours of its frame. */}
             <For each={[theme()]}>{(one) => <DrawnResult result={result()} view={props.view} theme={one} />}</For>
           </div>
         </div>

@@ -48,9 +48,7 @@ export function MembersPanel(props: {
             )}
           </Match>
           <Match when={props.members?.total === 0}>
-            <p class="soft small">
-              {props.none ?? 'Nothing is selected yet. Include a tag, a connection or single definitions.'}
-            </p>
+            <p class="soft small">{props.none ?? 'Nothing is selected yet. Select definitions, a tag or a connection.'}</p>
           </Match>
           <Match when={props.members}>
             {(members) => (
@@ -58,7 +56,8 @@ export function MembersPanel(props: {
                 <p class="small num">{`${plural(members().total, 'member')}, about ${plural(members().tokens, 'token')} in the context of a model`}</p>
                 <Show when={members().tokens > COSTLY_TOKENS}>
                   <Notice tone="warning">
-                    More than 8,000 tokens: models choose worse from long lists. Split the toolset or shorten descriptions.
+                    More than 8,000 tokens: models choose less reliably from long lists. Split the toolset or shorten
+                    descriptions.
                   </Notice>
                 </Show>
                 <ul class="lines toolset-members">

@@ -1,7 +1,7 @@
 import { TagsField } from '#ui/src/components/form/tags-field.tsx';
 import { namesOf, type Pickable, picksOf, unknownFault } from './picks.ts';
 
-/** Records chosen by name and kept by id. What was deleted since is not shown, and stays out with the next change. */
+/** Records selected by name and stored by id. Deleted records are hidden, and dropped with the next change. */
 export function PickField(props: {
   label: string;
   hint?: string | undefined;

@@ -1,4 +1,6 @@
 import type { Selection, ToolsetDraft } from '#core/contract/definitions/toolsets.ts';
+import type { OwnedKind } from '#core/contract/entities.ts';
+import type { Selectable } from './use-selectable.ts';
 
 /** What can be chosen, by the name that people know. */
 export interface Pickable {
@@ -26,12 +28,28 @@ export function unknownFault(picks: readonly string[]): string | undefined {
   return unknown.length === 0 ? undefined : `Nothing is named ${unknown.join(' or ')}. Choose from the list.`;
 }
 
-const LISTS = ['connection_ids', 'tool_ids', 'resource_ids', 'prompt_ids'] as const satisfies readonly (keyof Selection)[];
+/** A sentence for each side of the rule with a connection that does not exist. */
+export const pickFaults = ({
+  include,
+  exclude,
+}: Pick<ToolsetDraft, 'include' | 'exclude'>): Record<string, string | undefined> => ({
+  'include.connection_ids': unknownFault(include.connection_ids),
+  'exclude.connection_ids': unknownFault(exclude.connection_ids),
+});
 
-/** A sentence for each list with a name that nothing has. */
-export const pickFaults = (draft: Pick<ToolsetDraft, 'include' | 'exclude'>): Record<string, string | undefined> =>
-  Object.fromEntries(
-    (['include', 'exclude'] as const).flatMap((part) =>
-      LISTS.map((list) => [`${part}.${list}`, unknownFault(draft[part][list])] as const),
-    ),
-  );
+const LISTS = { tool: 'tool_ids', resource: 'resource_ids', prompt: 'prompt_ids' } as const satisfies Record<
+  OwnedKind,
+  keyof Selection
+>;
+
+/** The selected definitions of a rule, without those that were deleted since. */
+export const pickedOf = (value: Selection, all: readonly Selectable[]): ReadonlySet<string> => {
+  const picked = new Set(Object.values(LISTS).flatMap((list) => value[list]));
+  return new Set(all.flatMap(({ id }) => (picked.has(id) ? [id] : [])));
+};
+
+/** The rule with these definitions instead of those it has. */
+export const withPicked = (value: Selection, all: readonly Selectable[], picked: ReadonlySet<string>): Selection => {
+  const of = (kind: OwnedKind) => all.flatMap((one) => (one.kind === kind && picked.has(one.id) ? [one.id] : []));
+  return { ...value, tool_ids: of('tool'), resource_ids: of('resource'), prompt_ids: of('prompt') };
+};

@@ -1,13 +1,13 @@
 import { createSignal, Show } from 'solid-js';
 import { Panel } from '#ui/src/components/panel.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
-import { type Caller, NOBODY } from '#ui/src/features/run/caller-choice.ts';
+import { type Caller, NO_CALLER_CHOSEN } from '#ui/src/features/run/caller-choice.ts';
 import { rightsOf, ShowAs } from '#ui/src/features/run/show-as.tsx';
 import { MembersPanel } from './members-panel.tsx';
 
 /** The lists of the working copy as a chosen caller has them. */
 export function SeenBy() {
-  const [choice, setChoice] = createSignal(NOBODY);
+  const [choice, setChoice] = createSignal(NO_CALLER_CHOSEN);
   return (
     <>
       <Panel title="What a caller sees" lead="Choose a person or a token, or type groups and claims." flush>

@@ -9,7 +9,7 @@ import { useQuery } from '#ui/src/components/use-query.ts';
 import { useAct, useSaved } from '#ui/src/components/use-act.ts';
 import { Loaded } from '#ui/src/components/show/loaded.tsx';
 import { NotFound } from '#ui/src/components/empty-state.tsx';
-import { Meanwhile, MEANWHILE_MS } from '#ui/src/features/builder/definitions/meanwhile.tsx';
+import { ChangedElsewhere } from '#ui/src/features/builder/definitions/changed-elsewhere.tsx';
 import { together } from '#ui/src/kernel/data/query.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { pickFaults } from './picks.ts';
@@ -25,7 +25,7 @@ export function ToolsetPage() {
   const { id = '' } = useParams();
   const { call, router } = useKernel();
   const { act, ask } = useAct();
-  const query = useQuery((read) => read('toolsets.get', { id }), { every_ms: MEANWHILE_MS });
+  const query = useQuery((read) => read('toolsets.get', { id }), { live: true });
   const isDeleted = () => query.data() !== undefined && query.problem()?.code === 'not_found';
   const selectable = useSelectable();
   const reading = together(selectable, query);
@@ -141,7 +141,7 @@ function StoredToolset(props: StoredToolsetProps) {
   const isNewer = () => props.toolset.version > form.record().version;
   return (
     <>
-      <Meanwhile kind="toolset" id={props.toolset.id} deleted={props.deleted} newer={isNewer()} onShow={props.onShow} />
+      <ChangedElsewhere kind="toolset" id={props.toolset.id} deleted={props.deleted} newer={isNewer()} onShow={props.onShow} />
       <ToolsetForm form={form} selectable={props.selectable} fresh={false} onSubmit={(event) => void form.submit(event)} />
     </>
   );

@@ -5,7 +5,7 @@ import { LinkButton } from '#ui/src/components/link.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { CopyButton } from '#ui/src/components/show/code-block.tsx';
 import { Button } from '#ui/src/components/button.tsx';
-import { toolsetUrl } from '#ui/src/features/connect/connect-client.tsx';
+import { toolsetUrl } from '#ui/src/features/connect/connect-texts.tsx';
 import { SeenBy } from './seen-by.tsx';
 import { DataTable } from '#ui/src/components/table/data-table.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
@@ -26,7 +26,7 @@ export function Toolsets() {
   const actions = () => (
     <>
       <Button needs="preview.execute" aria-expanded={shown_as()} onPress={() => setShownAs(!shown_as())}>
-        Show as…
+        View as…
       </Button>
       {action()}
     </>
@@ -34,7 +34,7 @@ export function Toolsets() {
   return (
     <Page
       title="Toolsets"
-      lead="A toolset is a named part of the tools, resources and prompts. It has an address of its own, and tokens, clients and people can be limited to it."
+      lead="A toolset is a named part of the tools, resources and prompts, with a separate address. It decides who sees what: tokens, clients and people can be limited to it."
       actions={actions()}
     >
       <Show when={shown_as()}>

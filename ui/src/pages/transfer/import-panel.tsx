@@ -20,11 +20,11 @@ import { type ExportFile, type ImportChoices, toImport, writes } from './transfe
 import { countsInWords, plural } from '#ui/src/kernel/words.ts';
 import { Report } from './report.tsx';
 
-const REHEARSED = { check: 'Checking', write: 'Comparing with what is stored' };
+const DRY_RUN_GATES = { check: 'Checking', write: 'Comparing with what is stored' };
 const IMPORTED = { check: 'Checking', write: 'Importing' };
 const UNDONE = { check: 'Checking', write: 'Undoing the import' };
 
-const applied = (count: number): string => `Imported ${plural(count, 'record')}. They are live with the next deploy.`;
+const applied = (count: number): string => `Imported ${plural(count, 'record')}. They go live with the next deploy.`;
 
 /** One file: how it is taken, what that would do, then doing it. */
 export function ImportPanel(props: { file: ExportFile }) {
@@ -128,7 +128,7 @@ export function ImportPanel(props: { file: ExportFile }) {
         </Match>
         <Match when={rehearsal.data()}>{(report) => <Report report={report()} title="Import preview" />}</Match>
         <Match when={rehearsal.pending()}>
-          <WorkProgress of={checking.progress()} steps={REHEARSED} />
+          <WorkProgress of={checking.progress()} steps={DRY_RUN_GATES} />
           <SkeletonList rows={4} label="Checking the file" />
         </Match>
       </Switch>

@@ -5,7 +5,7 @@ import { jsonFaultLine, parseJson } from '#ui/src/kernel/json.ts';
 import { num } from '#ui/src/kernel/numbers.ts';
 import { bytes } from '#ui/src/kernel/words.ts';
 
-/** Contract section 11: the server takes no more. */
+/** Limit of the server in bytes. */
 const LARGEST_FILE = 16 * 1024 * 1024;
 const NOUNS = ENTITY_KINDS.map((kind) => ENTITIES[kind].plural);
 type Noun = (typeof NOUNS)[number];
@@ -19,7 +19,7 @@ export interface ExportFile {
 }
 type Read = { readonly ok: true; readonly file: ExportFile } | { readonly ok: false; readonly reason: string };
 
-/** Looks at a file before anything is sent: most mistakes are the wrong file. */
+/** Checks a file before it is sent: most mistakes are a wrong file. */
 export function readExport(name: string, text: string): Read {
   if (text.length > LARGEST_FILE)
     return refuse(
@@ -28,8 +28,8 @@ export function readExport(name: string, text: string): Read {
   const data = parseJson(text);
   if (data === undefined) {
     const line = jsonFaultLine(text);
-    const place = line === null ? '' : ` (line ${num(line)})`;
-    return refuse(`This file isn’t valid JSON${place}. Choose an exported file.`);
+    const where = line === null ? '' : ` (line ${num(line)})`;
+    return refuse(`This file isn’t valid JSON${where}. Choose an exported file.`);
   }
   if (typeof data !== 'object' || data === null || Array.isArray(data))
     return refuse('This JSON file isn’t an export. Choose an exported file.');
@@ -63,7 +63,7 @@ export interface ImportChoices {
   readonly include_server_config: boolean;
 }
 
-/** What is sent; the server looks at every record by itself. */
+/** The request body; the server validates every record. */
 export const toImport = (file: ExportFile, choices: ImportChoices, dry_run: boolean): RawInput<'transfer.import'> =>
   ({ ...file.data, ...choices, dry_run }) as RawInput<'transfer.import'>;
 
@@ -74,7 +74,7 @@ interface FaultGroup {
   readonly faults: readonly { readonly field: string | null; readonly message: string }[];
 }
 
-/** Faults at their record, in the order of the file. */
+/** Errors by record, in the order of the file. */
 export function groupFaults(faults: readonly ImportFault[]): FaultGroup[] {
   const groups = new Map<string, FaultGroup & { faults: { field: string | null; message: string }[] }>();
   for (const { entity_type, name, index, field, message } of faults) {
@@ -88,7 +88,7 @@ export function groupFaults(faults: readonly ImportFault[]): FaultGroup[] {
 
 const ROWS = [...NOUNS, 'server_config'] as const;
 
-/** A line of the report for each noun that the file concerns. */
+/** The lines of the report: one for each noun in the file. */
 export const reportRows = (report: ImportReport) =>
   ROWS.map((noun) => ({
     noun,

@@ -8,7 +8,7 @@ import { LinkButton } from '#ui/src/components/link.tsx';
 import { Failed, Notice } from '#ui/src/components/notice.tsx';
 import { Page } from '#ui/src/components/page.tsx';
 import { Skeleton } from '#ui/src/components/skeleton.tsx';
-import { usePoll, useQuery } from '#ui/src/components/use-query.ts';
+import { useFollow, useQuery } from '#ui/src/components/use-query.ts';
 import { FIRST_STEPS, type FirstStep } from '#ui/src/kernel/first-run.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
@@ -18,7 +18,6 @@ import { newToolHref } from '#ui/src/features/builder/sql/table-address.ts';
 import { tablesToStartWith } from './tables.ts';
 import './welcome.css';
 
-const POLL_MS = 3_000;
 const MOST_TABLES = 8;
 
 const STEPS: Readonly<Record<FirstStep, { readonly title: string; readonly text: string; readonly done: string }>> = {
@@ -49,13 +48,11 @@ export function Welcome() {
   const { first_run, router } = useKernel();
   const finished = () => first_run.done()?.size === FIRST_STEPS.length;
   onMount(() => void first_run.reload(true));
-  usePoll(
-    async () => {
-      if (!finished()) await first_run.reload(true);
-    },
-    POLL_MS,
-    ['connections', 'tools', 'deploy', 'logs'],
-  );
+  const reload = async () => {
+    if (!finished()) await first_run.reload(true);
+  };
+  useFollow('deploy.status', reload);
+  useFollow('logs.list', reload);
   const content: Readonly<Record<FirstStep, () => JSX.Element>> = {
     connect: () => <ConnectStep />,
     tool: () => <ToolStep />,
@@ -88,11 +85,11 @@ export function Welcome() {
           title="Everything is set up"
           action={
             <LinkButton href="/" kind="primary">
-              Go to the overview
+              Go to Home
             </LinkButton>
           }
         >
-          <p>A client has called your server. The overview shows its calls from now on.</p>
+          <p>A client has called your server. Home shows its calls from now on.</p>
         </EmptyState>
       </Show>
       <ol class="lines">

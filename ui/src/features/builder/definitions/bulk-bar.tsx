@@ -2,17 +2,20 @@ import { createSignal, Show } from 'solid-js';
 import { Button } from '#ui/src/components/button.tsx';
 import { Dialog } from '#ui/src/components/dialog.tsx';
 import { TagsField } from '#ui/src/components/form/tags-field.tsx';
-import type { Entity } from './bulk.ts';
+import { AddToToolset } from './add-to-toolset.tsx';
+import type { Entity, EntityNoun } from './bulk.ts';
 import type { useEntityActions } from './use-entity-actions.ts';
 
 /** What can be done with the chosen rows of a list. */
 export function BulkBar(props: {
   entities: readonly Entity[];
   tags: readonly string[];
+  noun: EntityNoun;
   actions: ReturnType<typeof useEntityActions>;
   onDone: () => void;
 }) {
   const [asking, setAsking] = createSignal<'add' | 'remove'>();
+  const [adding, setAdding] = createSignal(false);
   const [tags, setTags] = createSignal<string[]>([]);
   const [busy, setBusy] = createSignal(false);
   const during = async (work: Promise<boolean | void>) => {
@@ -30,7 +33,7 @@ export function BulkBar(props: {
     setTags([]);
     setAsking(kind);
   };
-  const own = () => [...new Set(props.entities.flatMap((entity) => entity.tags))].sort();
+  const tags_in_use = () => [...new Set(props.entities.flatMap((entity) => entity.tags))].sort();
 
   return (
     <>
@@ -43,14 +46,28 @@ export function BulkBar(props: {
       <Button size="small" busy={busy()} onPress={() => ask('add')}>
         Add tags
       </Button>
-      <Show when={own().length > 0}>
+      <Show when={tags_in_use().length > 0}>
         <Button size="small" busy={busy()} onPress={() => ask('remove')}>
           Remove tags
         </Button>
       </Show>
+      <Button size="small" busy={busy()} needs="toolsets.update" onPress={() => setAdding(true)}>
+        Add to toolset
+      </Button>
       <Button size="small" kind="danger" busy={busy()} onPress={() => void during(props.actions.removeAll(props.entities))}>
         Delete
       </Button>
+      <Show when={adding()}>
+        <AddToToolset
+          noun={props.noun}
+          entities={props.entities}
+          onClose={() => setAdding(false)}
+          onDone={() => {
+            setAdding(false);
+            props.onDone();
+          }}
+        />
+      </Show>
       <Dialog
         open={asking() !== undefined}
         title={asking() === 'remove' ? 'Remove tags' : 'Add tags'}
@@ -65,7 +82,12 @@ export function BulkBar(props: {
           </>
         }
       >
-        <TagsField label="Tags" value={tags()} onChange={setTags} suggestions={asking() === 'remove' ? own() : props.tags} />
+        <TagsField
+          label="Tags"
+          value={tags()}
+          onChange={setTags}
+          suggestions={asking() === 'remove' ? tags_in_use() : props.tags}
+        />
       </Dialog>
     </>
   );

@@ -1,4 +1,5 @@
 import type { OwnedKind, Plural } from '#core/contract/entities.ts';
+import type { Toolset } from '#core/contract/definitions/toolsets.ts';
 import { MOST_AT_ONCE } from '#core/contract/fields.ts';
 import type { RawInput } from '#core/contract/index.ts';
 import type { Call } from '#ui/src/api.ts';
@@ -8,7 +9,7 @@ import { toProblem } from '#ui/src/kernel/problem.ts';
 export type EntityNoun = Plural<OwnedKind>;
 export const ENTITY_TYPE = { tools: 'tool', resources: 'resource', prompts: 'prompt' } as const;
 
-/** What a list knows of each of its entities. */
+/** An entity as lists have it. */
 export interface Entity {
   readonly id: string;
   readonly name: string;
@@ -22,13 +23,13 @@ export interface Entity {
   readonly connection_name: string | null;
 }
 
-/** What came of a change of several. */
+/** Result of a bulk change. */
 export interface BulkResult {
   readonly done: readonly string[];
-  /** The first sentence of those that failed, and how many did. */
+  /** The first error, and the number of failures. */
   readonly failed: number;
   readonly detail: string | undefined;
-  /** Takes back what was done; absent when nothing was. */
+  /** Undoes the changes; absent when nothing was changed. */
   readonly undo?: () => Promise<BulkResult>;
 }
 
@@ -39,14 +40,14 @@ interface Bulk {
   remove(entities: readonly Entity[]): Promise<BulkResult>;
 }
 
-/** Requests at the same time: a browser has six to a server, and the page needs one for itself. */
+/** Concurrent requests: a browser opens six to a server, and the page needs one. */
 const AT_ONCE = 4;
 
-/** Changes of several entities; what nobody else changed meanwhile is changed. */
+/** Bulk changes of entities. Entities that were changed by another person since are skipped. */
 export function createBulk(call: Call, noun: EntityNoun): Bulk {
   const kind = ENTITY_TYPE[noun];
 
-  /** Writes `after` to each entity that it differs from, and on undo what was there before. */
+  /** Writes `after` to each entity that differs from it; undo restores the previous values. */
   const rewrite = async (entities: readonly Entity[], after: (entity: Entity) => { enabled?: boolean; tags?: string[] }) => {
     const { versions, ...result } = await updateMany(
       call,
@@ -92,7 +93,7 @@ export function createBulk(call: Call, noun: EntityNoun): Bulk {
   };
 }
 
-/** As few requests as the server takes changes in. */
+/** Uses as few requests as the batch limit of the server allows. */
 export async function updateMany(
   call: Call,
   kind: RawInput<'definitions.update'>['kind'],
@@ -132,4 +133,10 @@ async function each<E extends { readonly id: string }>(
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
   return { done, failed: faults.length, detail: faults[0] };
+}
+
+/** The rule of a toolset with these definitions added. */
+export function including({ include }: Pick<Toolset, 'include'>, noun: EntityNoun, ids: readonly string[]): Toolset['include'] {
+  const list = `${ENTITY_TYPE[noun]}_ids` as const;
+  return { ...include, [list]: [...new Set([...include[list], ...ids])] };
 }

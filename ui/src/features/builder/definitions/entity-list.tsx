@@ -165,7 +165,9 @@ export function EntityList<E extends Entity>(props: EntityListProps<E>) {
           href={href}
           muted={({ enabled }) => !enabled}
           {...(session.may('tools.update') ? { selection } : {})}
-          bulk={(ids, clear) => <BulkBar entities={chosen(ids)} tags={context.tags()} actions={actions} onDone={clear} />}
+          bulk={(ids, clear) => (
+            <BulkBar noun={noun} entities={chosen(ids)} tags={context.tags()} actions={actions} onDone={clear} />
+          )}
           columns={[
             {
               id: 'name',

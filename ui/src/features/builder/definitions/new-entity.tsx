@@ -13,10 +13,10 @@ import type { Read } from '#ui/src/kernel/data/cache.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { firstEnabled, useBuilderContext } from './use-builder-context.ts';
 
-/** The page of something that is not stored yet; `?from=id` begins it as a copy. */
+/** The page of a new definition; `?from=id` starts with a copy. */
 export function NewEntity<D>(props: {
   noun: EntityNoun;
-  /** What is copied, without its own name and address. */
+  /** Reads a definition to copy, without its name and address. */
   copy: (read: Read, id: string) => Promise<D>;
   blank: (connection_id: string) => D;
   builder: (parts: {
@@ -27,21 +27,24 @@ export function NewEntity<D>(props: {
   }) => JSX.Element;
 }) {
   const { router } = useKernel();
-  const said = useSaved();
-  // The noun of a page does not change.
+  const notify = useSaved();
+  // The noun of a page never changes.
   // oxlint-disable-next-line solid/reactivity
   const { noun } = props;
   const one = ENTITY_TYPE[noun];
   const context = useBuilderContext(noun);
   const from = router.query().get('from');
-  const wanted = router.query().get('connection') ?? '';
+  const linked_connection = router.query().get('connection') ?? '';
   const original = useQuery(async (read) => ({ draft: from === null ? undefined : await props.copy(read, from) }));
   const saved = ({ id }: { readonly id: string }) => {
     router.navigate(`/${noun}/${id}`, { replace: true });
-    said(`${capital(one)} created. Deploy to make it live.`);
+    notify(`${capital(one)} created. Deploy to make it live.`);
   };
   const initial = (): D => {
-    return original.data()?.draft ?? props.blank(wanted === '' ? (firstEnabled(context.connections() ?? [])?.id ?? '') : wanted);
+    return (
+      original.data()?.draft ??
+      props.blank(linked_connection === '' ? (firstEnabled(context.connections() ?? [])?.id ?? '') : linked_connection)
+    );
   };
 
   return (
@@ -49,7 +52,7 @@ export function NewEntity<D>(props: {
       <Switch fallback={<SkeletonList rows={6} label="Loading" />}>
         <Match when={original.data() !== undefined && context.connections() !== undefined}>
           {(_) =>
-            // A function, which is called once: the builder stays when the connections are read again.
+            // A function called once: the builder stays when the connections reload.
             props.builder({
               initial: initial(),
               get connections() {

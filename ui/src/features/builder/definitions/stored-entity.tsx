@@ -16,7 +16,7 @@ import { isServed, LivenessBadge, useLiveness } from '#ui/src/features/deploy/li
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { capital } from '#ui/src/kernel/words.ts';
 import { ENTITY_WORDS, playgroundOf } from './entity-words.ts';
-import { Meanwhile, MEANWHILE_MS } from './meanwhile.tsx';
+import { ChangedElsewhere } from './changed-elsewhere.tsx';
 import { useBuilderContext } from './use-builder-context.ts';
 import { useEntityActions } from './use-entity-actions.ts';
 
@@ -27,7 +27,7 @@ interface BuilderParts<E> {
   readonly onSaved: (entity: E) => void;
 }
 
-/** The page of one stored tool, resource or prompt: what can be done with it, and its builder. */
+/** The page of a stored tool, resource or prompt: its menu and its builder. */
 export function StoredEntity<E extends Entity>(props: {
   noun: EntityNoun;
   id: string;
@@ -37,20 +37,20 @@ export function StoredEntity<E extends Entity>(props: {
   builder: (parts: BuilderParts<E>) => JSX.Element;
 }) {
   const { dialogs, router, session } = useKernel();
-  const said = useSaved();
-  // The noun of a page does not change.
+  const notify = useSaved();
+  // The noun of a page never changes.
   // oxlint-disable-next-line solid/reactivity
   const { noun } = props;
   const { title, icon } = ENTITY_WORDS[noun];
   const one = ENTITY_TYPE[noun];
   const context = useBuilderContext(noun);
   const drift = useDrift();
-  const query = useQuery((read) => props.load(read, props.id), { every_ms: MEANWHILE_MS });
+  const query = useQuery((read) => props.load(read, props.id), { live: true });
   const liveness = useLiveness(
     () => ENTITY_TYPE[noun],
     () => query.data()?.version,
   );
-  /** As it was when it was opened, saved or shown anew: what others write meanwhile changes nothing under a person's hands. */
+  /** The entity as last opened, saved or reloaded: changes by other people do not replace the form's values. */
   const [shown, setShown] = createSignal<E>();
   const entity = shown;
   const isNewer = () => !isDeleted() && (query.data()?.version ?? 0) > (shown()?.version ?? Number.POSITIVE_INFINITY);
@@ -59,7 +59,7 @@ export function StoredEntity<E extends Entity>(props: {
     const first = query.data();
     if (untrack(shown) === undefined && first !== undefined) setShown(() => first);
   });
-  /** Another one when the record was changed by something else than its form, which then begins again. */
+  /** A new object when the record was changed outside of its form, which then restarts. */
   const [revision, setRevision] = createSignal({});
   const reload = async () => {
     await query.reload();
@@ -67,7 +67,7 @@ export function StoredEntity<E extends Entity>(props: {
     setRevision({});
   };
   const mayChange = async () => {
-    // An Undo may be pressed on another page, which loses nothing.
+    // Undo may run on another page, which has no unsaved changes of this form.
     const text = router.path() === `/${noun}/${props.id}` ? router.blocked() : undefined;
     const question = { title: 'Discard your changes?', action: 'Discard changes', cancel: 'Keep my changes', danger: true };
     return text === undefined || dialogs.confirm({ ...question, text });
@@ -78,7 +78,7 @@ export function StoredEntity<E extends Entity>(props: {
   const actions = useEntityActions(noun, { list: `/${noun}`, onChange: reload, mayChange });
   const keep = (after: E) => {
     setShown(() => after);
-    said('Saved. Deploy to make it live.');
+    notify('Saved. Deploy to make it live.');
   };
   const first = () => (context.connections() === undefined || query.data() === undefined ? undefined : revision());
 
@@ -122,7 +122,7 @@ export function StoredEntity<E extends Entity>(props: {
       }
     >
       <DriftNotice drift={drift(props.id)} />
-      <Meanwhile kind={one} id={props.id} deleted={isDeleted()} newer={isNewer()} onShow={showNewest} />
+      <ChangedElsewhere kind={one} id={props.id} deleted={isDeleted()} newer={isNewer()} onShow={showNewest} />
       <Switch fallback={<SkeletonList rows={6} label="Loading" />}>
         <Match when={query.data() === undefined && query.problem()?.code === 'not_found'}>
           <EmptyState

@@ -3,23 +3,23 @@ import { enableItem, type MenuItem } from '#ui/src/components/menu.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { failedOf, plural } from '#ui/src/kernel/words.ts';
 
-/** Changes of stored tools, resources and prompts outside of their form, each with a way back. */
+/** Changes of stored tools, resources and prompts outside of their form, each with an undo. */
 export function useEntityActions(
   noun: EntityNoun,
   options: {
-    /** Where to go when the shown one is gone, and the page of one that is back; absent in a list. */
+    /** The address to go to after a deletion, and the page of a restored entity; absent in a list. */
     readonly list?: string;
     readonly onChange: () => Promise<void> | void;
-    /** Asked before one is changed beside its form; absent in a list, which loses nothing. */
+    /** Asks before a change outside of the form; absent in a list, which has no unsaved changes. */
     readonly mayChange?: () => Promise<boolean>;
   },
 ) {
   const { call, dialogs, router, toasts } = useKernel();
   const bulk = createBulk(call, noun);
 
-  /** Says what came of a change, offers to take it back, and reads the list again. */
+  /** Reports the result of a change with an undo, and reloads the list. */
   const report = async (
-    said: string,
+    change: string,
     work: Promise<BulkResult>,
     after: (result: BulkResult) => Promise<void> | void = options.onChange,
     undone: (result: BulkResult) => Promise<void> | void = options.onChange,
@@ -29,9 +29,9 @@ export function useEntityActions(
     await after(result);
     if (detail !== undefined) toasts.show(failedOf(failed, failed + done.length, ONE[noun], detail), 'bad');
     if (done.length === 0) return;
-    const text = (count: number) => `${plural(count, ONE[noun])} ${said}`;
+    const text = (count: number) => `${plural(count, ONE[noun])} ${change}`;
     const back = undo === undefined ? {} : { action: { label: 'Undo', run: () => void undoAll(undo, undone) } };
-    toasts.show(text(done.length), 'good', { ...back, tally: { kind: `${noun} ${said}`, count: done.length, text } });
+    toasts.show(text(done.length), 'good', { ...back, tally: { kind: `${noun} ${change}`, count: done.length, text } });
   };
   const mayChange = async () => (await options.mayChange?.()) !== false;
   const undoAll = async (undo: () => Promise<BulkResult>, undone: (result: BulkResult) => Promise<void> | void) => {
@@ -42,7 +42,7 @@ export function useEntityActions(
     if (failed > 0) toasts.show(detail ?? 'This could not be undone.', 'bad');
     else toasts.show(`Undone for ${plural(done.length, ONE[noun])}.`, 'good');
   };
-  /** False when the person thought better of it. */
+  /** False when the person cancels. */
   const removeAll = async (entities: readonly Entity[]): Promise<boolean> => {
     const { list } = options;
     const [first] = entities;
@@ -63,7 +63,7 @@ export function useEntityActions(
       const back = ({ done: [id] }: BulkResult) => router.navigate(id === undefined ? list : `${list}/${id}`);
       const leave = async ({ done }: BulkResult) => {
         if (done.length > 0) router.navigate(list, { gone: true });
-        // Somebody else changed it meanwhile: it is shown as it is now.
+        // Another person changed it since: the page shows the current version.
         else if (await mayChange()) await options.onChange();
       };
       await report('deleted.', bulk.remove(entities), leave, back);
@@ -81,7 +81,7 @@ export function useEntityActions(
     addTags: (entities: readonly Entity[], tags: readonly string[]) => report('tagged.', bulk.addTags(entities, tags)),
     removeTags: (entities: readonly Entity[], tags: readonly string[]) => report('untagged.', bulk.removeTags(entities, tags)),
     removeAll,
-    /** What can be done with one, in its row and on its page. */
+    /** The menu of an entity, in its row and on its page. */
     menu: (entity: Entity, more: readonly MenuItem[] = []): (MenuItem | 'line')[] => [
       ...more,
       { label: 'History', icon: 'history', href: `/history?type=${ONE[noun]}&id=${entity.id}` },

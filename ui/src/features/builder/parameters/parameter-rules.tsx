@@ -5,7 +5,9 @@ import { NumberField } from '#ui/src/components/form/number-field.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { TypedField } from '#ui/src/components/form/typed-field.tsx';
 import { parseEntry, writeEntry } from '#ui/src/features/run/arguments.ts';
+import { asExamples, type ColumnSource } from '../values/column-values.ts';
 import { ExamplesField } from '../values/examples-field.tsx';
+import { FromColumn } from '../values/from-column.tsx';
 import { type Constraint, constraintsOf, ITEM_TYPES, withSource } from './parameters.ts';
 import { SourceField } from './source-field.tsx';
 import { same } from '#ui/src/kernel/form/merge.ts';
@@ -16,6 +18,8 @@ interface RulesProps {
   choices_only: boolean;
   error: (field: string) => string | undefined;
   onChange: (next: Parameter) => void;
+  /** The column that it is compared with. */
+  source: ColumnSource | undefined;
 }
 
 const ITEMS = ITEM_TYPES.map((value) => ({ value, label: value }));
@@ -80,18 +84,30 @@ export function ParameterRules(props: RulesProps) {
         />
       </Show>
       <Show when={offers('enum')}>
-        <ChoicesField
-          parameter={props.parameter}
-          error={props.error('enum')}
-          onChange={(choices) => set('enum', same(choices, []) ? undefined : choices)}
-        />
+        <div class="stack" data-gap="1">
+          <ChoicesField
+            parameter={props.parameter}
+            error={props.error('enum')}
+            onChange={(choices) => set('enum', same(choices, []) ? undefined : choices)}
+          />
+          <Show when={props.source}>
+            {(source) => <FromColumn source={source()} whole onValues={(values) => set('enum', values)} />}
+          </Show>
+        </div>
       </Show>
       <Show when={!props.choices_only && !filled()}>
-        <ExamplesField
-          parameter={props.parameter}
-          error={props.error('examples')}
-          onChange={(examples) => set('examples', same(examples, []) ? undefined : examples)}
-        />
+        <div class="stack" data-gap="1">
+          <ExamplesField
+            parameter={props.parameter}
+            error={props.error('examples')}
+            onChange={(examples) => set('examples', same(examples, []) ? undefined : examples)}
+          />
+          <Show when={props.source}>
+            {(source) => (
+              <FromColumn source={source()} onValues={(values) => set('examples', asExamples(values, props.parameter))} />
+            )}
+          </Show>
+        </div>
       </Show>
     </div>
   );

@@ -6,36 +6,42 @@ import { Button, IconButton } from '#ui/src/components/button.tsx';
 import { AddRow } from '#ui/src/components/form/add-row.tsx';
 import { Checkbox } from '#ui/src/components/form/choice.tsx';
 import { TextField } from '#ui/src/components/form/field.tsx';
+import { lazyPart } from '#ui/src/components/show/lazy-part.tsx';
 import { passesFocus } from '#ui/src/components/form/passes-focus.ts';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { PARAMETER_TYPES, rulesInWords, suggestionInWords, withSuggestion, withType } from './parameters.ts';
+import type { ColumnSource } from '../values/column-values.ts';
 import { DefaultField } from '../values/default-field.tsx';
-import { ParameterRules } from './parameter-rules.tsx';
 import './parameters.css';
 
 interface ParameterTableProps {
   label: string;
   value: readonly Parameter[];
   onChange: (value: Parameter[]) => void;
-  /** The sentence for a path such as `0.name`. */
+  /** Error by path, such as `0.name`. */
   error: (path: string) => string | undefined;
-  /** Names that the text uses; others can be removed. */
+  /** Names used in the text; only the others can be removed. */
   used: readonly string[];
   empty: string;
-  /** What the database says of them. */
+  /** Suggestions of the database. */
   suggested?: readonly Suggestion[] | undefined;
-  /** What is found in the one at a place, such as `0`. */
-  notes?: (place: string) => JSX.Element;
-  /** Prompts: texts only. */
+  /** Notes on the parameter at an index. */
+  notes?: (index: number) => JSX.Element;
+  /** The column that a parameter is compared with, whose values can be read. */
+  source?: (parameter: Parameter) => ColumnSource | undefined;
+  /** Prompt arguments: strings only. */
   arguments?: boolean;
 }
 
+/** Loaded when the rules of a parameter are opened. */
+const ParameterRules = lazyPart(async () => (await import('./parameter-rules.tsx')).ParameterRules);
+
 const TYPES = PARAMETER_TYPES.map((value) => ({ value, label: value }));
 
-/** What a statement or a template is given: a line each, with its rules below when they are opened. */
+/** The parameters of a statement or a template: one row each, with its rules in an expandable section. */
 export function ParameterTable(props: ParameterTableProps) {
   const replace = (index: number, next: Parameter) =>
-    props.onChange(props.value.map((parameter, place) => (place === index ? next : parameter)));
+    props.onChange(props.value.map((parameter, at) => (at === index ? next : parameter)));
   const remove = (index: number) => props.onChange(props.value.toSpliced(index, 1));
   const add = () => {
     let name = 'argument';
@@ -71,7 +77,8 @@ export function ParameterTable(props: ParameterTableProps) {
                 unused={!props.used.includes(parameter().name)}
                 suggestion={props.suggested?.find(({ name }) => name === parameter().name)}
                 error={(field) => props.error(`${index}.${field}`)}
-                notes={props.notes?.(String(index))}
+                notes={props.notes?.(index)}
+                source={props.source?.(parameter())}
                 onChange={(next) => replace(index, next)}
                 onRemove={() => remove(index)}
               />
@@ -93,6 +100,7 @@ interface RowProps {
   suggestion: Suggestion | undefined;
   error: (field: string) => string | undefined;
   notes: JSX.Element;
+  source: ColumnSource | undefined;
   onChange: (next: Parameter) => void;
   onRemove: () => void;
 }
@@ -210,6 +218,7 @@ function ParameterRow(props: RowProps) {
               choices_only={props.arguments}
               error={(field) => props.error(field)}
               onChange={(next) => props.onChange(next)}
+              source={props.source}
             />
           </Show>
         </td>
@@ -218,7 +227,7 @@ function ParameterRow(props: RowProps) {
   );
 }
 
-/** Without a value there is no field, so that nothing is sent. */
+/** The key is removed without a value, so that nothing is sent. */
 function withDefault({ default: _before, ...rest }: Parameter, value: unknown): Parameter {
   return value === undefined ? rest : { ...rest, default: value };
 }

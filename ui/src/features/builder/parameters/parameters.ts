@@ -1,51 +1,43 @@
-import type { Parameter, ParameterType, ScalarType } from '#core/contract/definitions/parameters.ts';
+import { type Parameter, ParameterType, type ScalarType } from '#core/contract/definitions/parameters.ts';
 import type { Suggestion } from '#core/contract/definitions/preview.ts';
 import { same } from '#ui/src/kernel/form/merge.ts';
 
-export const PARAMETER_TYPES: readonly ParameterType[] = [
-  'string',
-  'integer',
-  'number',
-  'boolean',
-  'date',
-  'datetime',
-  'uuid',
-  'json',
-  'bytes',
-  'array',
-];
+export const PARAMETER_TYPES = ParameterType.options;
 export const ITEM_TYPES: readonly ScalarType[] = ['string', 'integer', 'number', 'boolean', 'date', 'datetime', 'uuid', 'json'];
 
-/** A list that keeps up with a text: what nobody touched since it was added or suggested may change, everything else stays. */
+/** Parameters that follow a text: unedited ones may change, edited ones stay. */
 interface FollowedParameters {
   /**
-   * The list after the text was edited: new names are added, and what was added and touched by nobody goes with its name, so that
-   * typing a name letter by letter leaves nothing behind.
-   * @param optional names that need not be given.
+   * The list after an edit of the text: new names are added, and added parameters without edits are removed with their name, so that
+   * typing a name leaves no partial names.
+   * @param optional names that are not required.
    */
   follow(declared: readonly Parameter[], names: readonly string[], optional?: ReadonlySet<string>): Parameter[];
-  /** The list with what the database says of those that nobody touched. */
+  /** The list with the database's suggestions for unedited parameters. */
   suggest(declared: readonly Parameter[], suggestions: readonly Suggestion[]): Parameter[];
 }
 
-/** @param begun what a new record began with: nobody touched it either, and whoever made it knew more than the statement says. */
+/** @param begun initial parameters of a new record: they count as unedited, but suggestions do not replace them. */
 export function followParameters(begun: readonly Parameter[] = []): FollowedParameters {
-  const own = new Map(begun.map((parameter) => [parameter.name, trimmed(parameter)]));
-  const knowing = new Set(own.keys());
+  const added = new Map(begun.map((parameter) => [parameter.name, trimmed(parameter)]));
+  const knowing = new Set(added.keys());
   const add = (parameter: Parameter): Parameter => {
-    own.set(parameter.name, parameter);
+    added.set(parameter.name, parameter);
     knowing.delete(parameter.name);
     return parameter;
   };
   const isUntouched = (parameter: Parameter): boolean => {
-    const known = own.get(parameter.name);
+    const known = added.get(parameter.name);
     return known !== undefined && same({ ...known, required: true }, { ...trimmed(parameter), required: true });
   };
   return {
     follow(declared, names, optional = new Set()) {
-      const kept = declared.filter((parameter) => names.includes(parameter.name) || !isUntouched(parameter));
-      const missing = names.filter((name) => !kept.some((parameter) => parameter.name === name));
-      return [...kept, ...missing.map((name) => add({ name, type: 'string', description: '', required: !optional.has(name) }))];
+      const remaining = declared.filter((parameter) => names.includes(parameter.name) || !isUntouched(parameter));
+      const missing = names.filter((name) => !remaining.some((parameter) => parameter.name === name));
+      return [
+        ...remaining,
+        ...missing.map((name) => add({ name, type: 'string', description: '', required: !optional.has(name) })),
+      ];
     },
     suggest: (declared, suggestions) =>
       declared.map((parameter) => {
@@ -57,7 +49,7 @@ export function followParameters(begun: readonly Parameter[] = []): FollowedPara
   };
 }
 
-/** The parameter as the database suggests it: rules that a person wrote stay where they still apply. */
+/** The parameter with the suggested type: rules that a person wrote stay where they still apply. */
 export function withSuggestion(parameter: Parameter, { type, items, enum: choices, description }: Suggestion): Parameter {
   const typed = parameter.type === type && parameter.items === items ? parameter : withType(parameter, type);
   return {
@@ -68,8 +60,9 @@ export function withSuggestion(parameter: Parameter, { type, items, enum: choice
   };
 }
 
-/** What the database says that the parameter does not, in a few words; empty: nothing. */
-export function suggestionInWords(parameter: Parameter, suggestion: Suggestion): string {
+/** The difference between suggestion and parameter in a few words; empty: none. A day is a fitting value for a column of times. */
+export function suggestionInWords(parameter: Parameter, found: Suggestion): string {
+  const suggestion = parameter.type === 'date' && found.type === 'datetime' ? { ...found, type: parameter.type } : found;
   if (same(trimmed(withSuggestion(parameter, suggestion)), trimmed(parameter))) return '';
   const { type, items, enum: choices, description } = suggestion;
   return [
@@ -92,7 +85,7 @@ const APPLIES: Readonly<Record<Constraint, readonly ScalarType[]>> = {
   pattern: ['string'],
 };
 
-/** The rules that a parameter of this type may have; those of an array speak of its elements, but lengths are its own. */
+/** The rules for a type. Those of an array apply to its elements, except the lengths, which apply to the array. */
 export function constraintsOf({ type, items }: Pick<Parameter, 'type' | 'items'>): Constraint[] {
   const scalar = type === 'array' ? (items ?? 'string') : type;
   return (Object.keys(APPLIES) as Constraint[]).filter(
@@ -107,7 +100,7 @@ export function withType(parameter: Parameter, type: ParameterType): Parameter {
     return { name, type, description, required, from, ...(type === 'array' ? { items: parameter.items ?? 'string' } : {}) };
   const items = type === 'array' ? (parameter.items ?? 'string') : undefined;
   const allowed = constraintsOf({ type, ...(items === undefined ? {} : { items }) });
-  const kept = Object.fromEntries(allowed.flatMap((constraint) => keep(parameter, constraint)));
+  const remaining = Object.fromEntries(allowed.flatMap((constraint) => keep(parameter, constraint)));
   return {
     name,
     type,
@@ -115,7 +108,7 @@ export function withType(parameter: Parameter, type: ParameterType): Parameter {
     required,
     ...(items === undefined ? {} : { items }),
     ...(fallback !== undefined && fits(fallback, type) ? { default: fallback } : {}),
-    ...kept,
+    ...remaining,
   };
 }
 
@@ -136,16 +129,16 @@ const fits = (value: unknown, type: ParameterType): boolean => {
 
 const LISTS: readonly string[] = ['enum', 'examples'];
 
-/** A parameter without the fields that say nothing: what is sent. */
+/** The parameter as sent, without empty fields. */
 export function trimmed(parameter: Parameter): Parameter {
-  const kept = Object.entries(parameter).filter(
+  const remaining = Object.entries(parameter).filter(
     ([name, value]) =>
       value !== undefined && value !== null && !(LISTS.includes(name) && Array.isArray(value) && value.length === 0),
   );
-  return Object.fromEntries(kept) as Parameter;
+  return Object.fromEntries(remaining) as Parameter;
 }
 
-/** The rules of a parameter in a few words, for its line in the table. */
+/** The rules of a parameter in a few words, for its row. */
 export function rulesInWords(parameter: Parameter): string {
   const { enum: choices, minimum, maximum, min_length, max_length, pattern, examples } = parameter;
   const between = (least: number | undefined, most: number | undefined, unit: string) => {
@@ -166,7 +159,7 @@ export function rulesInWords(parameter: Parameter): string {
     .join(' · ');
 }
 
-/** Who fills a parameter, as its row offers it. */
+/** Sources of a parameter's value. */
 export const FILLED_BY = [
   { value: '', label: 'The model' },
   { value: 'caller.sub', label: 'The caller: ID' },
@@ -182,7 +175,7 @@ export const FILLED_BY = [
 ] as const;
 export type FilledBy = (typeof FILLED_BY)[number]['value'];
 
-/** The choice that a source belongs to; a claim and a variable have a name behind it. */
+/** The option of a source; a claim and a variable are followed by a name. */
 export const filledBy = (from: string | undefined): FilledBy =>
   FILLED_BY.find(({ value }) => value === from || (value.endsWith('.') && from?.startsWith(value) === true))?.value ?? '';
 
@@ -191,18 +184,18 @@ export const isFilled = ({ from }: Pick<Parameter, 'from'>): boolean => from !==
 
 const TYPE_OF: Partial<Readonly<Record<FilledBy, ParameterType>>> = { 'caller.groups': 'array', 'call.time': 'datetime' };
 
-/** The parameter with another source: what only a model can be held to goes, and a list stays a list. */
+/** The parameter with another source: rules that only apply to models are dropped, and a list stays a list. */
 export function withSource(parameter: Parameter, from: string): Parameter {
   const { name, description, required, type, items } = parameter;
   if (from === '') return { name, type, description, required, ...(items === undefined ? {} : { items }) };
   const source = filledBy(from);
-  const wanted = TYPE_OF[source] ?? (source.endsWith('.') || type !== 'array' ? type : 'string');
+  const next_type = TYPE_OF[source] ?? (source.endsWith('.') || type !== 'array' ? type : 'string');
   return {
     name,
-    type: wanted,
+    type: next_type,
     description,
     required,
     from,
-    ...(wanted === 'array' ? { items: items ?? 'string' } : {}),
+    ...(next_type === 'array' ? { items: items ?? 'string' } : {}),
   };
 }

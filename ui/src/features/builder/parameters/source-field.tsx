@@ -3,12 +3,12 @@ import { TextField } from '#ui/src/components/form/field.tsx';
 import { Select } from '#ui/src/components/form/select.tsx';
 import { FILLED_BY, filledBy, type FilledBy } from './parameters.ts';
 
-/** What a claim and a variable are called until somebody types another name. */
+/** Default names of a claim and a variable. */
 const NAMES: Partial<Readonly<Record<FilledBy, string>>> = { 'caller.claims.': 'tenant_id', 'vars.': 'region' };
 
 const CALLERS = FILLED_BY.filter(({ value }) => value !== '');
 
-/** What fills a value: of a parameter the model too, of a session value never. */
+/** The source of a value: the model can fill parameters, but not session values. */
 export function SourceField(props: {
   label: string;
   value: string;

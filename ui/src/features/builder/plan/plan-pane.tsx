@@ -11,24 +11,24 @@ import './plan.css';
 import { count } from '#ui/src/kernel/numbers.ts';
 
 /** How the database would run the statement with the values of the preview. Nothing is run. */
-export function PlanPane(props: { statement: Statement; ready: boolean }) {
+export function PlanPane(props: { statement: Statement }) {
   const { call } = useKernel();
   const runner = createRunner((_: undefined, signal): Promise<Plan> =>
     call('preview.explain', props.statement.explained(), signal),
   );
-  const [asked, setAsked] = createSignal('');
+  const [explained, setExplained] = createSignal('');
   const current = () => JSON.stringify(props.statement.explained());
   const run = () => {
-    if (!props.ready) return;
-    setAsked(current());
+    if (!props.statement.ready()) return;
+    setExplained(current());
     void runner.run(undefined);
   };
-  // The statement of a stored tool is there a moment after its pane.
+  // The statement of a stored tool loads after its pane.
   createEffect(
     on(
-      () => props.ready && !props.statement.writes(),
+      () => props.statement.ready() && !props.statement.writes(),
       (ready) => {
-        if (ready && asked() === '') run();
+        if (ready && explained() === '') run();
       },
     ),
   );
@@ -40,7 +40,7 @@ export function PlanPane(props: { statement: Statement; ready: boolean }) {
           icon="flow"
           kind="primary"
           busy={runner.busy()}
-          blocked={!props.ready || props.statement.writes()}
+          blocked={!props.statement.ready() || props.statement.writes()}
           onPress={run}
         >
           Explain
@@ -62,11 +62,11 @@ export function PlanPane(props: { statement: Statement; ready: boolean }) {
       >
         {(plan) => (
           <>
-            <Show when={asked() !== current()}>
-              <p class="small faint">The statement or its values changed since this plan was made.</p>
+            <Show when={explained() !== current()}>
+              <p class="small faint">The statement or its values have changed since.</p>
             </Show>
-            <ul class="stack plan-notes" data-gap="1" aria-label="What stands out">
-              <For each={plan().highlights} fallback={<li class="soft small">Nothing stands out.</li>}>
+            <ul class="stack plan-notes" data-gap="1" aria-label="Highlights">
+              <For each={plan().highlights} fallback={<li class="soft small">No highlights.</li>}>
                 {({ severity, message }) => <li data-severity={severity}>{message}</li>}
               </For>
             </ul>

@@ -5,13 +5,13 @@ import type { Call } from '#ui/src/api.ts';
 import { RESERVED } from './reserved-words.ts';
 import type { Dialect, SqlPiece } from './scan.ts';
 
-/** Tables and columns of one connection, asked for when they are needed and then kept. */
+/** Tables and columns of a connection, loaded on demand and cached. */
 export interface Catalog {
   readonly connection_id: string;
-  /** Empty when the database cannot be asked: nothing is completed then. */
+  /** Empty when the database is unreachable: there are no completions then. */
   tables(): Promise<readonly Table[]>;
   columns(table: Pick<Table, 'schema' | 'name'>): Promise<readonly TableColumn[]>;
-  /** The tables that are known by now. */
+  /** The tables loaded so far. */
   readonly known: () => readonly Table[];
 }
 
@@ -19,7 +19,7 @@ export function createCatalog(call: Call, connection_id: string): Catalog {
   const [known, setKnown] = createSignal<readonly Table[]>([]);
   const columns = new Map<string, Promise<readonly TableColumn[]>>();
   let tables: Promise<readonly Table[]> | undefined;
-  /** What failed is asked again the next time. */
+  /** Failures are not cached. */
   const load = async <T>(ask: () => Promise<{ items: readonly T[] }>, forget: () => void): Promise<readonly T[]> => {
     try {
       return (await ask()).items;
@@ -54,16 +54,16 @@ export function createCatalog(call: Call, connection_id: string): Catalog {
   };
 }
 
-/** What can be written at a place of a statement. */
-export type Place =
+/** What can be completed at an offset of a statement. */
+export type CompletionPoint =
   | { readonly kind: 'parameter'; readonly from: number }
-  /** Behind `name.`: columns of that table, or tables of that schema. */
+  /** After `name.`: columns of that table, or tables of that schema. */
   | { readonly kind: 'member'; readonly of: string; readonly from: number }
   | { readonly kind: 'table'; readonly from: number }
   | { readonly kind: 'any'; readonly from: number };
 
-/** What to complete where the cursor stands; undefined inside strings and comments. */
-export function placeAt(sql: string, pieces: readonly SqlPiece[], cursor: number): Place | undefined {
+/** What to complete at the cursor; undefined inside strings and comments. */
+export function completionPointAt(sql: string, pieces: readonly SqlPiece[], cursor: number): CompletionPoint | undefined {
   const inside = pieces.find(({ kind, start, end, open }) => {
     if (kind === 'comment') return start < cursor && (cursor < end || (cursor === end && !sql.startsWith('/*', start)) || open);
     return kind === 'string' && start < cursor && (cursor < end || open);
@@ -80,7 +80,7 @@ export function placeAt(sql: string, pieces: readonly SqlPiece[], cursor: number
   return { kind: BEFORE_TABLE.has(keyword) ? 'table' : 'any', from };
 }
 
-/** A name as it has to stand in a statement of this kind of database. */
+/** The name, quoted where the dialect requires it. */
 export function quoteName(name: string, dialect: Dialect): string {
   const plain = dialect === 'postgresql' ? /^[a-z_][a-z0-9_]*$/ : /^[A-Za-z_][A-Za-z0-9_]*$/;
   if (plain.test(name) && !RESERVED.has(name.toLowerCase())) return name;
@@ -88,3 +88,7 @@ export function quoteName(name: string, dialect: Dialect): string {
   const text = dialect === 'clickhouse' ? name.replaceAll('\\', '\\\\') : name;
   return `${quote}${text.replaceAll(quote, quote + quote)}${quote}`;
 }
+
+/** The name of a table in a statement: with its schema where the name alone reads another table. */
+export const qualifiedName = ({ schema, name, in_path }: Pick<Table, 'schema' | 'name' | 'in_path'>, dialect: Dialect): string =>
+  [...(schema === null || in_path ? [] : [schema]), name].map((part) => quoteName(part, dialect)).join('.');

@@ -1,6 +1,6 @@
 import { type Dialect, optionalBlocks, scanSql } from './scan.ts';
 
-/** What formats a statement; loaded when it is first asked for, since it is large. */
+/** Formats a statement; the library is large and therefore loaded on demand. */
 export type Formatter = (sql: string, dialect: Dialect) => string;
 
 export async function loadFormatter(): Promise<Formatter> {
@@ -47,7 +47,7 @@ export function formatSql(sql: string, dialect: Dialect, format: Formatter): str
 
 const withoutSpace = (sql: string): string => sql.replaceAll(/\s+/g, '');
 
-/** Space inside strings, names and comments is text. */
+/** Whitespace inside strings, names and comments is significant. */
 function sameText(one: string, other: string, dialect: Dialect): boolean {
   const texts = (sql: string) =>
     scanSql(sql, dialect)

@@ -1,4 +1,4 @@
-/** Words that some database reads as its own where a name could stand: with quotes they are names everywhere. */
+/** Words that at least one database reserves; as names they need quotes everywhere. */
 export const RESERVED: ReadonlySet<string> = new Set(
   `accessible add all alter always analyse analyze and anti any array as asc asensitive asof asymmetric at authorization autoincrement before begin
    between bigint binary bit blob boolean both by call cascade case cast change char character check coalesce collate collation column columns

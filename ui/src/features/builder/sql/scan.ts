@@ -5,7 +5,7 @@ export type Dialect = 'postgresql' | 'duckdb' | 'mysql' | 'sqlite' | 'clickhouse
 const MYSQL: readonly DbType[] = ['mysql', 'mariadb'];
 const SQLITE: readonly DbType[] = ['sqlite', 'libsql'];
 
-/** The grammar in which statements for a type of database are read. */
+/** The dialect of a type of database. */
 export function dialectOf(db_type: DbType | undefined): Dialect {
   if (db_type === undefined) return 'postgresql';
   if (MYSQL.includes(db_type)) return 'mysql';
@@ -13,10 +13,10 @@ export function dialectOf(db_type: DbType | undefined): Dialect {
   return SQLITE.includes(db_type) ? 'sqlite' : 'postgresql';
 }
 
-/** DuckDB reads what PostgreSQL reads, but for placeholders. */
+/** DuckDB has the grammar of PostgreSQL, except for placeholders. */
 export const isPostgres = (dialect: Dialect): boolean => dialect === 'postgresql' || dialect === 'duckdb';
 
-/** A piece of a statement that matters to its author; `open`: its end is missing. */
+/** A token of a statement; `open`: its end is missing. */
 export interface SqlPiece {
   readonly kind: 'comment' | 'string' | 'identifier' | 'word' | 'number' | 'parameter' | 'placeholder' | 'separator' | 'mark';
   readonly start: number;
@@ -24,7 +24,7 @@ export interface SqlPiece {
   readonly open?: true;
 }
 
-/** Words after which a value follows, so that what comes next is no subscript. */
+/** Keywords before a value, so that a following bracket is no subscript. */
 const KEYWORDS: ReadonlySet<string> = new Set(
   `all and any as between by case collate cross default distinct else end escape except exists false filter for from full glob group having
    ilike in inner intersect interval into is join lateral left like limit match natural not null of offset on or order outer over
@@ -48,7 +48,7 @@ const PLACEHOLDER: Readonly<Record<Dialect, RegExp>> = {
 
 const OPENS: Readonly<Record<string, string>> = { ')': '(', ']': '[' };
 
-/** Splits a statement as the server's own scanner does, but goes on where that one refuses: people type into it. */
+/** Tokenizes a statement like the server's scanner, but continues after errors, since people are typing. */
 export function scanSql(sql: string, dialect: Dialect): SqlPiece[] {
   const pieces: SqlPiece[] = [];
   const brackets: string[] = [];
@@ -84,7 +84,7 @@ function pieceAt(
   if (char === ':') {
     if (sql[at + 1] === ':' || sql[at + 1] === '=') return { kind: 'mark', start: at, end: at + 2 };
     const end = match(NAME, sql, at);
-    // ClickHouse reads `a.:Int64` as a part of a value.
+    // ClickHouse reads `a.:Int64` as part of a value.
     if (dialect === 'clickhouse' && sql[at - 1] === '.' && before?.end !== at) return undefined;
     if (end < 0 || (isPostgres(dialect) && isSlice(sql, at, before, bracket))) return undefined;
     return { kind: 'parameter', start: at, end };
@@ -129,7 +129,7 @@ function quoteAt(sql: string, at: number, dialect: Dialect, before: SqlPiece | u
 const closed = (kind: SqlPiece['kind'], start: number, end: number, sql: string): SqlPiece =>
   end < 0 ? { kind, start, end: sql.length, open: true } : { kind, start, end };
 
-/** Offset behind the closing quote, or -1. */
+/** Offset after the closing quote, or -1. */
 function quotedEnd(sql: string, at: number, quote: string, backslash: boolean): number {
   for (let i = at + 1; i < sql.length; i++) {
     if (backslash && sql[i] === '\\') i++;
@@ -165,13 +165,13 @@ function lineEnd(sql: string, at: number, dialect: Dialect): number {
   return end < 0 ? sql.length : at + end;
 }
 
-/** Of two brackets in a row neither begins a name in SQLite, because they open an optional block. */
+/** In SQLite `[[` never starts a name, because it opens an optional block. */
 function opensBlock(sql: string, at: number, before: SqlPiece | undefined): boolean {
   if (before?.kind === 'mark' && before.end === at && sql[before.start] === '[') return sql[at - 2] !== '[';
   return sql[at + 1] === '[' && !(before?.end === at && isName(sql, before));
 }
 
-/** The colon of a slice or of JSON_OBJECT('k':v) stands directly behind what it parts; a parameter never does. */
+/** The colon of a slice or of JSON_OBJECT('k':v) directly follows an operand; a parameter never does. */
 function isSlice(sql: string, at: number, before: SqlPiece | undefined, bracket: string | undefined): boolean {
   if (before?.end !== at) return false;
   if (['number', 'string', 'identifier', 'parameter'].includes(before.kind)) return true;
@@ -194,7 +194,7 @@ export function parameterNames(sql: string, dialect: Dialect): string[] {
   return [...new Set(found.map(({ start, end }) => sql.slice(start + 1, end)))];
 }
 
-/** The text that a `[[ … :name … ]]` holds, brackets included, with the names that decide whether it is kept. */
+/** The text of `[[ … :name … ]]`, brackets included, with the names that decide whether it is included. */
 interface OptionalBlock {
   readonly start: number;
   readonly end: number;
@@ -230,7 +230,7 @@ function isPair(sql: string, pieces: readonly SqlPiece[], at: number, char: stri
   return one !== undefined && sql[one.start] === char && one.kind === 'mark' && two?.start === one.end && sql[two.start] === char;
 }
 
-/** Directly behind a name, `array` or a bracket two brackets are a subscript or an array. */
+/** Directly after a name, `array` or a bracket, `[[` is a subscript or an array. */
 function followsName(sql: string, pieces: readonly SqlPiece[], at: number): boolean {
   const [before, here] = [pieces[at - 1], pieces[at]];
   if (before === undefined || here === undefined) return false;
@@ -238,11 +238,11 @@ function followsName(sql: string, pieces: readonly SqlPiece[], at: number): bool
   return before.end === here.start && (isName(sql, before) || sql[before.start] === '[');
 }
 
-/** Of several faults at one place, the first. */
+/** The first of several faults at the same offset. */
 export const eachOnce = <T extends { readonly start: number }>(faults: readonly T[]): T[] =>
   faults.filter(({ start }, index) => faults.findIndex((one) => one.start === start) === index);
 
-/** What is certain to be refused, where it stands; the server says the rest. */
+/** Errors that are certain, with their offsets; the server finds the rest. */
 export function sqlFaults(sql: string, pieces: readonly SqlPiece[]): { start: number; end: number; message: string }[] {
   const faults = pieces.flatMap(({ kind, start, end, open }) => {
     if (kind === 'placeholder') return [{ start, end, message: 'Write each parameter as :name.' }];

@@ -39,14 +39,14 @@ export const beginning = (text: string, most: number): string =>
         .replace(/[\uD800-\uDBFF]$/, '')
         .trimEnd();
 
-export const article = (word: string): string => `${/^[aeiou]/.test(word) ? 'an' : 'a'} ${word}`;
+/** Words that have no plural, and no article before them. */
+const MASS = /\b(?:data|metadata|media|news|information|equipment|staff|inventory|stock|software|hardware|feedback)$/;
 
-export const list = (words: readonly string[]): string =>
-  words.length < 2 ? (words[0] ?? '') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
+/** The sound decides: an order, a user, an hour. */
+export const article = (words: string): string => {
+  if (MASS.test(words)) return words;
+  return `${/^(?:(?!uni|us[aeu]|uti|ur[io]|eu|one\b)[aeiou]|hour|honou?r|heir)/.test(words) ? 'an' : 'a'} ${words}`;
+};
 
-export function singular(words: string): string {
-  if (/(?:ss|us|is)$/.test(words)) return words;
-  if (words.endsWith('ies')) return `${words.slice(0, -3)}y`;
-  if (/(?:ses|xes|zes|ches|shes)$/.test(words)) return words.replace(/es$/, '');
-  return words.replace(/s$/, '');
-}
+export const list = (words: readonly string[], last: 'and' | 'or' = 'or'): string =>
+  words.length < 2 ? (words[0] ?? '') : `${words.slice(0, -1).join(', ')} ${last} ${words.at(-1)}`;

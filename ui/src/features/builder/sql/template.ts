@@ -26,15 +26,15 @@ export const TEMPLATE_FILTERS =
   );
 
 /** Where a template is written: between the signs, or in the text around them. */
-interface TemplatePlace {
+interface TemplatePoint {
   readonly kind: 'text' | 'filter' | 'member' | 'tag' | 'value';
   readonly from: number;
   /** The name before the dot of a member. */
   readonly of?: string;
 }
 
-/** What to complete where the cursor stands. */
-export function templatePlaceAt(text: string, cursor: number): TemplatePlace {
+/** What to complete at the cursor. */
+export function templatePointAt(text: string, cursor: number): TemplatePoint {
   const before = text.slice(0, cursor);
   const opened = Math.max(before.lastIndexOf('{{'), before.lastIndexOf('{%'));
   const word = /\w*$/.exec(before)?.[0] ?? '';
@@ -72,7 +72,7 @@ export function templateNames(text: string): ReadonlyMap<string, string> {
 }
 
 /** The line that a sentence of the server names (`line 3`, `line 3, column 5`), as offsets of the text. */
-export function placeInText(sentence: string, text: string): { readonly start: number; readonly end: number } | undefined {
+export function rangeInText(sentence: string, text: string): { readonly start: number; readonly end: number } | undefined {
   const named = /\bline (\d+)(?:,? column (\d+))?/i.exec(sentence);
   if (named === null) return undefined;
   const lines = text.split('\n');

@@ -2,7 +2,7 @@ import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import { TypedField } from '#ui/src/components/form/typed-field.tsx';
 import { parseEntry, writeEntry } from '#ui/src/features/run/arguments.ts';
 
-/** The value that stands in for one that is not given. */
+/** The value of a parameter that is not sent. */
 export function DefaultField(props: {
   label: string;
   parameter: Parameter;

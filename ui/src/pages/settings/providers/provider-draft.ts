@@ -1,14 +1,17 @@
 import * as v from 'valibot';
 import { type IdentityProvider, IdentityProviderDraft, ProvidedRole } from '#core/contract/identity/identity-providers.ts';
-import { field } from '#core/contract/marks.ts';
+import { field, marksOf } from '#core/contract/marks.ts';
 
-const GroupRole = v.object({ group: v.string(), role: ProvidedRole });
+const GroupRole = v.object({
+  group: field(v.string(), { label: 'Group' }),
+  role: field(ProvidedRole, { label: 'Role', choices: marksOf(IdentityProviderDraft.entries.default_role)?.choices ?? {} }),
+});
 /** A line of the form. One without a group counts for nothing. */
 export type GroupRole = v.InferOutput<typeof GroupRole>;
 
 const namesOf = (lines: readonly GroupRole[]): string[] => lines.map(({ group }) => group.trim()).filter((name) => name !== '');
 const twiceIn = (lines: readonly GroupRole[]): string | undefined =>
-  namesOf(lines).find((name, place, names) => names.indexOf(name) < place);
+  namesOf(lines).find((name, index, names) => names.indexOf(name) < index);
 
 export const rolesOf = (lines: readonly GroupRole[]): IdentityProviderDraft['role_by_group'] =>
   Object.fromEntries(lines.map(({ group, role }) => [group.trim(), role] as const).filter(([group]) => group !== ''));
@@ -28,18 +31,8 @@ export const ProviderFields = v.strictObject({
   ),
 });
 
-export interface ProviderDraft extends Record<string, unknown> {
-  name: string;
-  issuer: string;
-  client_id: string;
-  client_secret: string | null;
-  scopes: string[];
-  groups_claim: string | null;
-  allowed_domains: string[];
-  create_people: boolean;
-  default_role: IdentityProviderDraft['default_role'];
+export interface ProviderDraft extends Omit<IdentityProviderDraft, 'role_by_group'>, Record<string, unknown> {
   role_by_group: readonly GroupRole[];
-  enabled: boolean;
 }
 
 export const NEW: ProviderDraft = {
@@ -61,11 +54,18 @@ export const draftOf = ({ name, issuer, client_id, scopes, groups_claim, ...rest
   issuer,
   client_id,
   client_secret: null,
-  scopes: [...scopes],
+  scopes,
   groups_claim,
-  allowed_domains: [...rest.allowed_domains],
+  allowed_domains: rest.allowed_domains,
   create_people: rest.create_people,
   default_role: rest.default_role,
   role_by_group: Object.entries(rest.role_by_group).map(([group, role]) => ({ group, role })),
   enabled: rest.enabled,
+});
+
+/** What is sent: an empty secret keeps the stored one. */
+export const toInput = ({ client_secret, role_by_group, ...fields }: ProviderDraft) => ({
+  ...fields,
+  ...(client_secret ? { client_secret } : {}),
+  role_by_group: rolesOf(role_by_group),
 });

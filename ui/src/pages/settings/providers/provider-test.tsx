@@ -1,11 +1,10 @@
 import { For, Show } from 'solid-js';
-import type { IdentityProvider, ProviderCheck } from '#core/contract/identity/identity-providers.ts';
+import { type IdentityProvider, PROVIDER_CHECKS, type ProviderCheck } from '#core/contract/identity/identity-providers.ts';
 import { Icon, type IconName } from '#ui/src/components/icon.tsx';
 import { Failed, Notice } from '#ui/src/components/notice.tsx';
 import { SkeletonList } from '#ui/src/components/skeleton.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { createQuery } from '#ui/src/kernel/data/query.ts';
-import { CHECK_WORDS } from './provider-words.ts';
 
 const ICONS: Readonly<Record<ProviderCheck['status'], IconName>> = {
   passed: 'check',
@@ -20,7 +19,7 @@ export function ProviderTest(props: { provider: IdentityProvider }) {
   const test = createQuery((signal) => call('identity_providers.test', { id: props.provider.id }, signal));
   void test.reload();
   return (
-    <Show when={!test.pending()} fallback={<SkeletonList rows={5} label="Asking the provider" />}>
+    <Show when={!test.pending()} fallback={<SkeletonList rows={5} label="Contacting the provider" />}>
       <Failed of={test} />
       <Show when={test.data()}>
         {(tested) => (
@@ -36,7 +35,7 @@ export function ProviderTest(props: { provider: IdentityProvider }) {
                   <li data-status={status}>
                     <Icon name={ICONS[status]} />
                     <span>
-                      <strong>{CHECK_WORDS[check]}</strong>
+                      <strong>{PROVIDER_CHECKS[check].label}</strong>
                       <span class="small soft">{message}</span>
                     </span>
                   </li>

@@ -1,5 +1,5 @@
 import { Show } from 'solid-js';
-import type { Notice } from '#core/contract/notices.ts';
+import { DELIVERY_CHOICES, EVENT_CHOICES, type Notice } from '#core/contract/notices.ts';
 import { StatusDot } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';
@@ -8,9 +8,11 @@ import { Ago, In } from '#ui/src/components/time.tsx';
 import { useAct } from '#ui/src/components/use-act.ts';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { eventWord, outcomeOf, STATUS } from './words.ts';
+import { labelOf } from '#core/contract/marks.ts';
+import { outcomeOf } from './outcome.ts';
 
 const SHOWN = 100;
+export const DELIVERY_TONES = { waiting: 'warning', delivered: 'good', failed: 'bad' } as const;
 
 /** What was sent to a webhook, newest first. */
 export function DeliveryLog(props: { notice: Notice }) {
@@ -28,13 +30,13 @@ export function DeliveryLog(props: { notice: Notice }) {
       list={log}
       key={({ id }) => id}
       columns={[
-        { id: 'event', head: 'Event', cell: ({ event }) => eventWord(event) },
+        { id: 'event', head: 'Event', cell: ({ event }) => (event === 'test' ? 'Test' : labelOf(EVENT_CHOICES, event)) },
         {
           id: 'status',
           head: 'Status',
           cell: (row) => (
             <span title={row.error ?? undefined}>
-              <StatusDot tone={STATUS[row.status].tone} label={STATUS[row.status].label} />
+              <StatusDot tone={DELIVERY_TONES[row.status]} label={DELIVERY_CHOICES[row.status].label} />
               <Show when={row.error}>{(reason) => <span class="small soft"> {reason()}</span>}</Show>
             </span>
           ),

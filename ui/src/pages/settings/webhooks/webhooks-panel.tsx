@@ -1,41 +1,45 @@
 import { createSignal, Show } from 'solid-js';
-import { type Notice, OLD_SECRET_HOURS } from '#core/contract/notices.ts';
+import type { Output } from '#core/contract/index.ts';
+import { DELIVERY_CHOICES, type Notice, NoticeDraft, OLD_SECRET_HOURS } from '#core/contract/notices.ts';
 import { StatusDot } from '#ui/src/components/badge.tsx';
-import { Button } from '#ui/src/components/button.tsx';
-import { Dialog } from '#ui/src/components/dialog.tsx';
-import { EmptyState } from '#ui/src/components/empty-state.tsx';
-import { enableItem, Menu } from '#ui/src/components/menu.tsx';
-import { Panel } from '#ui/src/components/panel.tsx';
-import { SecretOnce } from '#ui/src/components/show/secret-once.tsx';
-import { DataTable } from '#ui/src/components/table/data-table.tsx';
-import { useQuery } from '#ui/src/components/use-query.ts';
-import { useAct } from '#ui/src/components/use-act.ts';
 import { DialogOf } from '#ui/src/components/dialog-of.tsx';
+import { useAct } from '#ui/src/components/use-act.ts';
+import type { RecordKind } from '#ui/src/features/records/record-form.tsx';
+import { RecordPanel } from '#ui/src/features/records/record-panel.tsx';
+import { fieldColumn } from '#ui/src/fields/field-column.tsx';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { DeliveryLog } from './delivery-log.tsx';
-import { EditWebhook, NewWebhook } from './webhook-form.tsx';
-import { eventWord, outcomeOf, STATUS } from './words.ts';
+import { DELIVERY_TONES, DeliveryLog } from './delivery-log.tsx';
+import { outcomeOf } from './outcome.ts';
 
-const MOST = 100;
+type Created = Output<'notices.create'>;
+type Draft = Omit<NoticeDraft, 'enabled'>;
 
-/** Webhooks: created, tested, changed and deleted, each with its delivery log. */
+const WEBHOOKS: RecordKind<Notice, Draft, Created> = {
+  type: 'notice',
+  noun: 'webhook',
+  nameOf: ({ name }) => name,
+  list: (read, skip, limit) => read('notices.list', { skip, limit }),
+  schema: NoticeDraft,
+  blank: { name: '', url: '', events: ['deploy', 'rollback', 'host_gone', 'certificate'] },
+  toValues: ({ name, url, events }) => ({ name, url, events }),
+  create: (call, values) => call('notices.create', values),
+  update: (call, values, { id, version }) => call('notices.update', { id, version, ...values }),
+  enable: (call, enabled, { id, version }) => call('notices.update', { id, version, enabled }),
+  remove: (call, { id }) => call('notices.delete', { id }),
+  removal: { verb: 'Delete', text: () => 'Its delivery log is deleted too, and pending events are not sent.' },
+};
+
+/** Webhooks, each with its delivery log. */
 export function WebhooksPanel() {
-  const { call, toasts } = useKernel();
+  const { call } = useKernel();
   const { act, ask } = useAct();
-  const list = useQuery((read) => read('notices.list', { limit: MOST }));
-  const [adding, setAdding] = createSignal(false);
-  const [editing, setEditing] = createSignal<Notice>();
   const [logged, setLogged] = createSignal<Notice>();
-  const [secret, setSecret] = createSignal<string>();
-
   const test = (notice: Notice) =>
     act(
       () => call('notices.test', { id: notice.id }),
       outcomeOf((status) => `${notice.name} answered ${status}.`),
     );
-  const enable = ({ id, name, version, enabled }: Notice) =>
-    act(() => call('notices.update', { id, version, enabled: !enabled }), `${name} ${enabled ? 'disabled' : 'enabled'}.`);
-  const rotate = ({ id, name }: Notice) =>
+  const rotate = ({ id, name }: Notice, show: (created: Created) => void) =>
     ask(
       {
         title: `Rotate the secret of ${name}?`,
@@ -43,114 +47,52 @@ export function WebhooksPanel() {
         action: 'Rotate secret',
         danger: false,
       },
-      async () => setSecret((await call('notices.rotate_secret', { id })).secret),
+      async () => show(await call('notices.rotate_secret', { id })),
       `Secret of ${name} rotated.`,
     );
-  const remove = ({ id, name }: Notice) =>
-    ask(
-      {
-        title: `Delete the webhook “${name}”?`,
-        text: 'Its delivery log is deleted too, and pending events are not sent.',
-        action: 'Delete webhook',
-      },
-      () => call('notices.delete', { id }),
-      `${name} deleted.`,
-    );
-
   return (
-    <Panel
-      title="Webhooks"
-      lead="Sluice sends events to these addresses, signed according to Standard Webhooks, and retries for a day."
-      flush
-      actions={
-        <Button size="small" icon="plus" onPress={() => setAdding(true)}>
-          New webhook
-        </Button>
-      }
-    >
-      <DataTable
-        label="Webhooks"
-        list={list}
-        key={({ id }) => id}
-        muted={({ enabled }) => !enabled}
+    <>
+      <RecordPanel
+        of={WEBHOOKS}
+        title="Webhooks"
+        lead="Sluice sends events to these addresses, signed according to Standard Webhooks, and retries for a day."
+        icon="bolt"
+        new_title="New webhook"
+        empty={{
+          title: 'No webhooks yet',
+          text: 'Notify a chat, a pager or a workflow about deploys, lost hosts and locked sign-ins.',
+        }}
         columns={[
-          { id: 'name', head: 'Name', text: ({ name }) => name },
-          { id: 'url', head: 'URL', narrow: 'hide', cell: (row) => <span class="mono small truncate">{row.url}</span> },
-          { id: 'events', head: 'Events', narrow: 'hide', cell: ({ events }) => events.map(eventWord).join(', ') },
+          fieldColumn(NoticeDraft, 'name'),
+          fieldColumn(NoticeDraft, 'url', { narrow: 'hide' }),
+          fieldColumn(NoticeDraft, 'events', { narrow: 'hide' }),
           {
             id: 'last',
             head: 'Last delivery',
             cell: (row) => (
               <Show when={row.enabled} fallback={<StatusDot tone="plain" label="Disabled" />}>
                 <Show when={row.last_delivery} fallback={<span class="soft">None yet</span>}>
-                  {(last) => <StatusDot tone={STATUS[last().status].tone} label={STATUS[last().status].label} />}
+                  {(last) => <StatusDot tone={DELIVERY_TONES[last().status]} label={DELIVERY_CHOICES[last().status].label} />}
                 </Show>
               </Show>
             ),
           },
         ]}
-        actions={(notice) => (
-          <Menu
-            label={`More for ${notice.name}`}
-            size="small"
-            items={[
-              { label: 'Edit', icon: 'sliders', onSelect: () => setEditing(notice) },
-              { label: 'Send test event', icon: 'bolt', onSelect: () => void test(notice) },
-              { label: 'Rotate secret', icon: 'key', onSelect: () => void rotate(notice) },
-              { label: 'Show deliveries', icon: 'clock', onSelect: () => setLogged(notice) },
-              enableItem(notice.enabled, () => void enable(notice)),
-              'line',
-              { label: 'Delete', icon: 'trash', danger: true, onSelect: () => void remove(notice) },
-            ]}
-          />
-        )}
-        empty={
-          <EmptyState
-            icon="bolt"
-            title="No webhooks yet"
-            action={
-              <Button icon="plus" onPress={() => setAdding(true)}>
-                New webhook
-              </Button>
-            }
-          >
-            <p>Notify a chat, a pager or a workflow about deploys, lost hosts and locked sign-ins.</p>
-          </EmptyState>
-        }
+        actions={(notice, show) => [
+          { label: 'Send test event', icon: 'bolt', onSelect: () => void test(notice) },
+          { label: 'Rotate secret', icon: 'key', onSelect: () => void rotate(notice, show) },
+          { label: 'Show deliveries', icon: 'clock', onSelect: () => setLogged(notice) },
+        ]}
+        secrets={{
+          title: 'Signing secret',
+          encrypted: true,
+          secrets: ({ secret }) => [{ label: 'Secret', value: secret }],
+          children: () => <p class="small soft">The receiver verifies the header webhook-signature with this secret.</p>,
+        }}
       />
-      <Dialog open={adding()} title="New webhook" onClose={() => setAdding(false)}>
-        <NewWebhook
-          onDone={({ secret: made }) => {
-            setAdding(false);
-            setSecret(made);
-          }}
-          onCancel={() => setAdding(false)}
-        />
-      </Dialog>
-      <DialogOf of={editing()} title={({ name }) => `Edit ${name}`} onClose={() => setEditing(undefined)}>
-        {(notice) => (
-          <EditWebhook
-            notice={notice}
-            onDone={({ name }) => {
-              setEditing(undefined);
-              toasts.show(`Saved “${name}”.`, 'good');
-            }}
-            onCancel={() => setEditing(undefined)}
-          />
-        )}
-      </DialogOf>
       <DialogOf of={logged()} title={({ name }) => `Deliveries to ${name}`} size="wide" onClose={() => setLogged(undefined)}>
         {(notice) => <DeliveryLog notice={notice} />}
       </DialogOf>
-      <SecretOnce
-        of={secret()}
-        title="Signing secret"
-        encrypted
-        secrets={(value) => [{ label: 'Secret', value }]}
-        onClose={() => setSecret(undefined)}
-      >
-        {() => <p class="small soft">The receiver verifies the header webhook-signature with this secret.</p>}
-      </SecretOnce>
-    </Panel>
+    </>
   );
 }

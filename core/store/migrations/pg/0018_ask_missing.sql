@@ -1,1 +1,0 @@
-ALTER TABLE "tools" ADD COLUMN "ask_missing" boolean DEFAULT false NOT NULL;

@@ -1,1 +1,0 @@
-ALTER TABLE `tools` ADD `ask_missing` integer DEFAULT false NOT NULL;

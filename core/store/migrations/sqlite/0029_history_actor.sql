@@ -1,1 +1,0 @@
-CREATE INDEX `history_actor` ON `history` (`actor_name`,`id`,`entity_type`,`entity_name`,`action`);

@@ -1,1 +1,0 @@
-ALTER TABLE `ended_grants` ADD `seq` real;

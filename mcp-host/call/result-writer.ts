@@ -1,0 +1,36 @@
+import { isGuarded } from '#core/contract/definitions/write-guard.ts';
+import type { FrozenQuery } from '#core/query/frozen-query.ts';
+import type { ExecutionResult, QueryPlan } from '#core/query/query.ts';
+import type { FrozenConnection, FrozenTool } from '#snapshots/format/format.ts';
+import type { Fault } from '#mcp-host/protocol/fault.ts';
+import type { RpcError } from '#mcp-host/protocol/messages.ts';
+import type { RequestRecord } from '#mcp-host/requests/request-record.ts';
+import type { CallContext } from './context.ts';
+
+/** A definition with a query to run. */
+export interface Callable {
+  readonly entity: FrozenQuery & { readonly id: string; readonly name: string };
+  readonly plan: QueryPlan;
+  readonly connection: FrozenConnection;
+}
+
+/** Writes the answers to calls of one kind of definition. */
+export interface ResultWriter<E extends Callable> {
+  readonly kind: 'tool' | 'resource';
+  /** The members of the result. @param next the cursor of the next page; null: there is none. */
+  readonly members: (
+    outcome: ExecutionResult,
+    entity: E['entity'],
+    context: CallContext,
+    next: string | null,
+  ) => string | Promise<string>;
+  /** Adds notes for this caller alone; several calls may share the members. */
+  readonly addNotes: (members: string, record: RequestRecord) => string;
+  /** The members of an answer, or the error to send instead. */
+  readonly failure: (fault: Fault, context: CallContext) => string | RpcError;
+  /** Returns the tool, if it may ask a person before it runs; else null. */
+  readonly asks: (entity: E['entity']) => FrozenTool | null;
+}
+
+/** Whether the tool may change only as many rows as are allowed or confirmed. */
+export const asksBeforeWriting = (tool: FrozenTool): boolean => tool.mode === 'write' && isGuarded(tool);

@@ -1,0 +1,52 @@
+import { createPseudonym } from '#core/query/masks.ts';
+import { createResultCache } from './call/cache.ts';
+import { createSamples } from './call/samples.ts';
+import { createConnectionPools } from './connections/connection-pools.ts';
+import { createHostNames } from './control/host-names.ts';
+import { createStreams } from './dispatch/streams.ts';
+import type { HostOptions } from './host-options.ts';
+import { createRateLimits } from './limits/rate-limit.ts';
+import { createViews } from './registry/views.ts';
+import { createCancelsElsewhere } from './requests/running-calls.ts';
+import { createRunningCalls } from './requests/running-calls.ts';
+import { createEndedSessions, createSessionIds } from './requests/session-ids.ts';
+import { ADOPTED_MS, createSessions } from './requests/sessions.ts';
+
+/** The state of a host in memory; none of it needs another part of the host. */
+export function createHostState(options: HostOptions) {
+  const { log, boot_id, redis = null, now = Date.now } = options;
+  const { keys } = options.auth;
+  const ticks = options.ticks ?? options.now ?? (() => performance.now());
+  const cancels = createCancelsElsewhere(redis, keys);
+  const ended = createEndedSessions({ now, lasts_ms: ADOPTED_MS, path: options.ended_path, log });
+  return {
+    now,
+    ticks,
+    redis,
+    cancels,
+    running: createRunningCalls({ prefix: boot_id, now, elsewhere: cancels }),
+    ended,
+    sessions: createSessions({ now, ended, ids: createSessionIds(keys) }),
+    streams: createStreams(),
+    views: createViews(),
+    cache: createResultCache(ticks),
+    samples: createSamples(),
+    limits: createRateLimits({ ...(options.rates ?? { tool_per_minute: 0, caller_per_minute: 0 }), redis }),
+    sources: createConnectionPools({ open: options.openSource, openSecret: options.openSecret, log }),
+    pseudonym: createPseudonym(keys),
+    names: createHostNames({ always: options.allowed_hosts, path: options.names_path ?? null, log }),
+    /** The URL of the listener; null: the host does not listen. */
+    address: { url: null as string | null },
+    disk: {
+      /**
+       * Whether the copy was sealed before the keys were rotated. It is requested again, because it could not be opened without
+       * the old key.
+       */
+      stale: false,
+      /** Why the copy was not used; null: a newer one was saved. */
+      fault: null as string | null,
+    },
+  };
+}
+
+export type HostState = ReturnType<typeof createHostState>;

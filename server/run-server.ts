@@ -1,0 +1,62 @@
+import { withDevSecrets } from '#core/edge/dev-secrets.ts';
+import { parseEnv, processEnvironment } from '#core/process/env.ts';
+import { AppError } from '#core/errors.ts';
+import { createLog, logUnhandled, toStream } from '#core/process/log.ts';
+import { onStop } from '#core/process/product.ts';
+import { printStartError } from '#core/process/start-error.ts';
+import { databaseUrl } from '#core/store/open.ts';
+import { createDemo, deployDemo } from './demo.ts';
+import { printBanner } from './banner.ts';
+import { lockDatabase } from './database-lock.ts';
+import { startServer } from './start.ts';
+import { type FromServer, isToServer } from './supervised.ts';
+
+/** The server. With role `all` it runs under `run-all.ts`, which starts host and agent beside it. */
+await main().catch((error: unknown) => {
+  printStartError('server', error);
+  process.exit(1);
+});
+
+async function main(): Promise<void> {
+  const { env, warnings } = parseEnv('server', withDevSecrets(processEnvironment()));
+  const log = createLog(env.SVC_LOG_LEVEL, toStream(process.stdout));
+  for (const warning of warnings) log.warning(warning);
+  logUnhandled(log);
+  const unlock = lockDatabase(databaseUrl(env));
+  const server = await startServer(env, log);
+  log.info('server listens', { address: env.SVC_BIND, port: server.port });
+  const stop = async (): Promise<void> => {
+    log.info('server stops');
+    await server.stop();
+    unlock();
+  };
+  if (env.SVC_ROLE !== 'all' || process.send === undefined) onStop(stop, ['SIGTERM', 'SIGINT', 'SIGHUP']);
+  else {
+    const send = (message: FromServer) => process.send?.(message);
+    // A signal to this process, or to the whole group, ends the programs in the order of the one above.
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => send({ signalled: true }));
+    let is_stopping = false;
+    const end = async (): Promise<void> => {
+      if (is_stopping) return;
+      is_stopping = true;
+      await stop();
+      process.exit(0);
+    };
+    process.on('disconnect', () => void end());
+    process.on('message', (message: unknown) => {
+      if (!isToServer(message)) return;
+      server.app.life.ending = true;
+      if (message.stop) void end();
+    });
+    send({ port: server.port });
+  }
+
+  if (env.SVC_ENV === 'dev' && env.SVC_DEMO && (await createDemo(server.app))) {
+    // The log has the reason, such as a port in use; the next start tries again.
+    await deployDemo(server.app).catch((error: unknown) => {
+      if (!(error instanceof AppError)) throw error;
+      process.stdout.write(`\n  The demo is not deployed: ${error.detail}\n`);
+    });
+  }
+  if (env.SVC_ENV === 'dev') await printBanner(server.app, server.port, (text) => void process.stdout.write(text));
+}
