@@ -144,7 +144,9 @@ describe('compose.yaml', () => {
   test('lets everything be set that the guide to HTTPS names', () => {
     const guide = readFileSync(join(ROOT, 'docs/https.md'), 'utf8');
     // It runs in production, with Redis, and publishes ports itself.
-    const named = [...new Set(guide.match(/\bSVC_[A-Z_]+\b/g))].filter((name) => !['SVC_ENV', 'SVC_KV', 'SVC_BIND'].includes(name));
+    const named = [...new Set(guide.match(/\bSVC_[A-Z_]+\b/g))].filter(
+      (name) => !['SVC_ENV', 'SVC_KV', 'SVC_BIND'].includes(name),
+    );
     expect(named).toContain('SVC_SSL_STAGING');
     const { environment = {}, ports = [] } = compose.services['server'] ?? {};
     const settable = (name: string) => name in environment || `${name}_FILE` in environment || ports.join().includes(`{${name}:`);

@@ -6,6 +6,8 @@ import { ACCOUNT, close, LIMIT_MS, PATHS, quietOf, startUi } from '#test/support
 const ui = startUi({ live: true });
 
 interface Held {
+  /** A request waits here. */
+  first: Promise<void>;
   /** Lets what waits go on, and what comes later wait again. */
   next(): void;
   /** Lets everything go on. */
@@ -15,13 +17,18 @@ interface Held {
 /** Requests, but those of the session itself, wait until they are let go on. */
 async function holdRequests(page: Page, paths = /./): Promise<Held> {
   let gate = Promise.withResolvers<void>();
+  const first = Promise.withResolvers<void>();
   await page.route('**/api/v1/**', async (route) => {
     const { pathname } = new URL(route.request().url());
-    if (!pathname.includes('/auth/') && paths.test(pathname)) await gate.promise;
+    if (!pathname.includes('/auth/') && paths.test(pathname)) {
+      first.resolve();
+      await gate.promise;
+    }
     // One that the page has given up is gone.
     await route.continue().catch(() => undefined);
   });
   return {
+    first: first.promise,
     next() {
       gate.resolve();
       gate = Promise.withResolvers();
@@ -53,6 +60,7 @@ browserTest(
       await page.getByRole('button', { name: 'Sign out' }).waitFor();
       if (index % 2 === 1) {
         const answered = page.waitForResponse(/\/api\/v1\/(?!auth\/)/);
+        await held.first;
         held.next();
         await answered;
       }
