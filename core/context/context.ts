@@ -1,7 +1,7 @@
 import type { EntityKind } from '#core/contract/entities.ts';
 import type { EntityType, Action } from '#core/contract/history.ts';
 import type { Scope } from '#core/contract/operation.ts';
-import type { Role } from '#core/contract/identity/roles.ts';
+import type { Role } from '#core/contract/roles.ts';
 import type { StoredEntity } from '#core/store/entity-table.ts';
 import type { StoredSettings } from '#core/settings/settings.ts';
 import type { ConnectionRow, WithSources } from '#core/sources/source-pool.ts';

@@ -1,4 +1,4 @@
-import { holds, type Role, ROLE_CHOICES } from '#core/contract/identity/roles.ts';
+import { holds, type Role, ROLE_CHOICES } from '#core/contract/roles.ts';
 import { AppError } from '#core/errors.ts';
 import type { Actor } from './context.ts';
 

@@ -1,6 +1,6 @@
 import type * as v from 'valibot';
 import { byId, Nothing } from './fields.ts';
-import type { Role } from './identity/roles.ts';
+import type { Role } from './roles.ts';
 
 /**
  * The credentials that an operation requires. `public`: none. `session`: the session cookie only. The three scopes: a signed-in

@@ -1,5 +1,5 @@
 import { type OperationName, operations } from './index.ts';
-import type { Role } from './identity/roles.ts';
+import type { Role } from './roles.ts';
 import { isCreation, leastRole, type Operation } from './operation.ts';
 
 /** `least`: minimum role of a person; null: anyone. `creates`: an `Idempotency-Key` prevents a second record. */

@@ -5,7 +5,7 @@ import { runEvery } from '#core/platform/run-every.ts';
 import { readSideSnapshots } from './candidates/side-snapshots.ts';
 import { readDeployment } from '#core/versions/deployment.ts';
 import { snapshotToServe } from './exposure.ts';
-import { publishSnapshot } from './snapshot-event.ts';
+import { publishSnapshot } from './publish.ts';
 
 /** Without Redis, deploys of other servers are noticed this often. */
 const FOLLOW_MS = 2_000;

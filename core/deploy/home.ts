@@ -1,5 +1,5 @@
 import { and, asc, desc, eq, inArray, ne } from 'drizzle-orm';
-import { type Home, MOST_ADMINISTRATORS } from '#core/contract/identity/home.ts';
+import { type Home, MOST_ADMINISTRATORS } from '#core/contract/home.ts';
 import type { Context, Handlers } from '#core/context/context.ts';
 import type { WithHosts } from '#core/hosts/host-registry.ts';
 import { canSignIn, currentPerson, type PersonRow } from '#core/identity/account.ts';

@@ -4,7 +4,7 @@ import type { Db } from '#core/store/store.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context } from '#core/context/context.ts';
-import type { Role } from '#core/contract/identity/roles.ts';
+import type { Role } from '#core/contract/roles.ts';
 import { verifyPassword } from '#core/identity/passwords.ts';
 import { recordHistory } from '#core/records/history.ts';
 import { lockEntityWrites } from '#core/store/journal.ts';

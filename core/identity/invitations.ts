@@ -2,7 +2,7 @@ import type { WithSources } from '#core/sources/source-pool.ts';
 import type { WithHosts } from '#core/hosts/host-registry.ts';
 import { type WithPasswordWork, hashPassword } from '#core/identity/passwords.ts';
 import { eq } from 'drizzle-orm';
-import { holds } from '#core/contract/identity/roles.ts';
+import { holds } from '#core/contract/roles.ts';
 import { uiUrl } from '#core/settings/public-urls.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/context/context.ts';

@@ -2,7 +2,7 @@ import type { Platform } from '#core/platform/platform.ts';
 import type { WithHosts } from '#core/hosts/host-registry.ts';
 import { and, eq, isNotNull, ne } from 'drizzle-orm';
 import { MOST_PEOPLE } from '#core/contract/identity/people.ts';
-import type { Role } from '#core/contract/identity/roles.ts';
+import type { Role } from '#core/contract/roles.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import type { Actor, Context } from '#core/context/context.ts';
 import { lockEntityWrites } from '#core/store/journal.ts';

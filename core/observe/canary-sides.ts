@@ -1,6 +1,6 @@
 import type { Platform } from '#core/platform/platform.ts';
 import { and, eq } from 'drizzle-orm';
-import type { CanarySide } from '#core/contract/deploy/canary-state.ts';
+import type { CanarySide } from '#core/contract/observe/canary-state.ts';
 import { neverRan } from '#core/contract/observe/outcomes.ts';
 import type { CallGroup, Calls } from '#core/contract/observe/usage-batch.ts';
 import { addDuration, type Histogram, mergeInto, quantile } from '#core/lib/histogram.ts';

@@ -1,5 +1,5 @@
 import { gte } from 'drizzle-orm';
-import type { QueueMetrics } from '#core/contract/monitoring.ts';
+import type { QueueMetrics } from '#core/contract/observe/monitoring.ts';
 import { type Histogram, mergeInto, quantile } from '#core/lib/histogram.ts';
 import type { Handlers } from '#core/context/context.ts';
 import { REPORT_MS } from './running-calls.ts';

@@ -3,7 +3,7 @@ import { type MediaKind, SVG_TYPE, SHOWN_IMAGES, mimeTypeOf } from './media.ts';
 import type { ReturnType } from '#core/contract/definitions/tools.ts';
 import type { SchemaColumn } from './masks.ts';
 import type { LimitedResult, Limit } from './limits.ts';
-import { resultText, csvOf, markdownOf } from './result-text.ts';
+import { resultText, csvOf, markdownOf } from './text-formats.ts';
 import type { Transformed } from '#core/lib/template/transform.ts';
 import type { TextFormat } from '#core/contract/definitions/pages.ts';
 import { AFTER } from './page-schemas.ts';

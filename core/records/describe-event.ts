@@ -1,4 +1,4 @@
-import type { NoticeEvent } from '#core/contract/notices.ts';
+import type { NoticeEvent } from '#core/contract/observe/notices.ts';
 
 type Data = Readonly<Record<string, unknown>>;
 

@@ -1,6 +1,6 @@
 import type { Platform } from '#core/platform/platform.ts';
 import { reasonOf } from '#core/process/log.ts';
-import type { NoticeEvent } from '#core/contract/notices.ts';
+import type { NoticeEvent } from '#core/contract/observe/notices.ts';
 import type { Db } from '#core/store/store.ts';
 import type { Actor } from '#core/context/context.ts';
 import { and, desc, eq, gte, isNotNull, isNull, or } from 'drizzle-orm';

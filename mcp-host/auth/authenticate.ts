@@ -5,10 +5,9 @@ import { createAddresses } from '#core/edge/requested-address.ts';
 import { refuseRegistration, REGISTER_PATH } from '#core/edge/registration.ts';
 import type { FrozenServer } from '#snapshots/format/format.ts';
 import { createAccessTokens } from './access-tokens.ts';
-import { type Attempts, createAttempts } from './attempts.ts';
+import { type Attempts, createAttempts, tooMany } from './attempts.ts';
 import { createBearer, type TokenUse, withSideTokens } from './bearer.ts';
 import { type Ask, createIntrospection } from './introspection.ts';
-import { createCheck } from './check.ts';
 import { metadataAt, resourceMetadataUrl } from './metadata.ts';
 import { type Admission, ANONYMOUS, type Caller } from './caller.ts';
 import type { Rights, ToolsetAccess } from './rights.ts';
@@ -228,4 +227,39 @@ function toResponse({ status, message, noted = message, retry_after }: Refusal, 
   if (challenge !== undefined) headers.set('www-authenticate', challenge);
   const body = JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32_000, message } });
   return noteRefusal(new Response(body, { status, headers }), noted);
+}
+
+/** Checks a credential that its scheme does not remember. */
+type Check = (scheme: Scheme, credential: Credential, server: FrozenServer, from: RequestOrigin) => Promise<Caller | Refusal>;
+
+/** Requests that arrive together with the same credential count as one attempt. */
+function createCheck(attempts: Attempts, log: Log): Check {
+  const running = new Map<string, { readonly server: FrozenServer; readonly verdict: Promise<Caller | Refusal> }>();
+
+  const checkOnce = async (scheme: Scheme, credential: Credential, server: FrozenServer, address: string) => {
+    const refused = scheme.costly ? await attempts.enter(address) : null;
+    if (refused !== null) return refused;
+    try {
+      const verdict = await scheme.check(credential, server);
+      if (isCaller(verdict) || verdict.status !== 401) return verdict;
+      const blocked = scheme.costly ? 0 : attempts.blocked(address);
+      attempts.note(address);
+      return blocked > 0 ? tooMany(blocked) : verdict;
+    } finally {
+      if (scheme.costly) attempts.leave(address);
+    }
+  };
+  return (scheme, credential, server, { address, request_id }) => {
+    // A token may be valid at one address only.
+    const key = `${credential.digest} ${credential.path}`;
+    const before = running.get(key);
+    if (before?.server === server) return before.verdict;
+    const verdict = log
+      .during({ request_id }, () => checkOnce(scheme, credential, server, address()))
+      .finally(() => {
+        if (running.get(key)?.verdict === verdict) running.delete(key);
+      });
+    running.set(key, { server, verdict });
+    return verdict;
+  };
 }

@@ -2,8 +2,13 @@ import type { CallGroup } from '#core/contract/observe/usage-batch.ts';
 import type { UsageItem, LoggedFault } from '#mcp-host/requests/usage-item.ts';
 import type { CallContext } from './context.ts';
 import type { CallServices } from './services.ts';
-import { answerTokens } from './answer-tokens.ts';
-import { type Logged, noteArguments } from './logged-arguments.ts';
+import { estimateTokens } from '#core/lib/tokens.ts';
+import type { FrozenTool } from '#snapshots/format/format.ts';
+import { MOST_LOGGED } from '#core/contract/observe/logged-arguments.ts';
+import { isSent } from '#core/query/arguments.ts';
+import { maskArgument, type Pseudonym } from '#core/query/masks.ts';
+import { isMembers } from '#mcp-host/protocol/messages.ts';
+import type { ArgumentNote } from '#mcp-host/requests/usage-item.ts';
 import { clientOf, durationOf, sessionDigest, traceIdOf } from '#mcp-host/requests/request-record.ts';
 
 /** Adds an ended call to the request log. @param members the result that a model reads; null: the call failed. */
@@ -76,3 +81,81 @@ function groupOf(kind: CallGroup['kind'], entity: Logged, { caller, record, regi
 }
 
 const round = (ms: number): number => Math.round(ms * 1_000) / 1_000;
+
+/** A definition whose calls are logged; only tools can log arguments. */
+type Logged = Pick<FrozenTool, 'id' | 'name'> & Partial<Pick<FrozenTool, 'log_arguments' | 'parameters'>>;
+
+/**
+ * Notes only the arguments that the tool declares for its callers, without values from the caller's credential and without values
+ * that a person filled in. @param sent the arguments of the request. Null: the tool logs no arguments.
+ */
+function noteArguments(
+  { name: called, log_arguments, parameters = [] }: Logged,
+  sent: unknown,
+  pseudonym: Pseudonym,
+): ArgumentNote | null {
+  if (log_arguments === undefined) return null;
+  const values = isMembers(sent) ? sent : {};
+  // No prototype, so that a parameter may have any name.
+  const logged_values: Record<string, unknown> = Object.create(null);
+  const masked: string[] = [];
+  const left_out: string[] = [];
+  let bytes = 0;
+  for (const parameter of parameters) {
+    const { name } = parameter;
+    if (!isSent(parameter) || !Object.hasOwn(values, name)) continue;
+    const mask = log_arguments === true || !Object.hasOwn(log_arguments, name) ? undefined : log_arguments[name];
+    if (mask !== undefined) masked.push(name);
+    if (mask === 'remove') continue;
+    const value = mask === undefined ? values[name] : maskArgument(values[name], mask, pseudonym);
+    const size = Buffer.byteLength(JSON.stringify(value)) + name.length;
+    if (bytes + size > MOST_LOGGED) {
+      left_out.push(name);
+      continue;
+    }
+    bytes += size;
+    logged_values[name] = value;
+  }
+  return { logged: { called, arguments: logged_values, masked, left_out }, bytes };
+}
+
+/** Tokens per character in the answers of one definition. */
+interface Rate {
+  readonly per_character: number;
+  /** Length of the measured answer. */
+  readonly of: number;
+  left: number;
+}
+
+/** An answer is measured again after this many calls, or when its length differs from the last one by this factor. */
+const AGAIN = 500;
+const DIFFERS = 3;
+/** Most characters that are measured. */
+const SAMPLE = 2_000;
+const STRUCTURED = '"structuredContent":';
+
+const rates = new WeakMap<object, Rate>();
+
+/**
+ * Estimates how many tokens an answer costs a model. Measuring every answer would cost more than the call, so most estimates use
+ * the rate of an earlier answer: answers of one definition are alike. @param definition a frozen one.
+ */
+function answerTokens(definition: object, members: string): number {
+  const { length } = members;
+  if (length === 0) return 0;
+  let rate = rates.get(definition);
+  if (rate === undefined || rate.left <= 0 || length > rate.of * DIFFERS || length * DIFFERS < rate.of) {
+    rate = { per_character: rateOf(members), of: length, left: AGAIN };
+    rates.set(definition, rate);
+  }
+  rate.left--;
+  return Math.round(length * rate.per_character);
+}
+
+/** An answer contains its structured content twice, but a model reads it once. */
+function rateOf(members: string): number {
+  const start = members.indexOf(STRUCTURED);
+  const read = start < 0 ? members : members.slice(start + STRUCTURED.length);
+  const sample = read.slice(0, SAMPLE);
+  return (estimateTokens(sample) / sample.length) * (read.length / members.length);
+}

@@ -2,7 +2,7 @@ import { isGuarded } from '#core/contract/definitions/write-guard.ts';
 import type { FrozenQuery } from '#core/query/frozen-query.ts';
 import type { ExecutionResult, QueryPlan } from '#core/query/query.ts';
 import type { FrozenConnection, FrozenTool } from '#snapshots/format/format.ts';
-import type { Fault } from '#mcp-host/protocol/fault.ts';
+import type { ErrorCode } from '#core/errors.ts';
 import type { RpcError } from '#mcp-host/protocol/messages.ts';
 import type { RequestRecord } from '#mcp-host/requests/request-record.ts';
 import type { CallContext } from './context.ts';
@@ -12,6 +12,14 @@ export interface Callable {
   readonly entity: FrozenQuery & { readonly id: string; readonly name: string };
   readonly plan: QueryPlan;
   readonly connection: FrozenConnection;
+}
+
+/** A failed call: the text for the caller, and the code for the request log. */
+export interface Fault {
+  readonly code: ErrorCode;
+  readonly text: string;
+  /** Whether the caller's arguments are wrong. */
+  readonly in_arguments: boolean;
 }
 
 /** Writes the answers to calls of one kind of definition. */

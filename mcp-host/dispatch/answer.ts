@@ -7,9 +7,9 @@ import { type RpcId, RESULT_TAIL, resultHead, RPC, RpcError, errorText } from '#
 import { type Handler, modernHead } from './methods.ts';
 import { InputRequired } from '#mcp-host/call/confirmation/pending-call.ts';
 import { createCallContext } from '#mcp-host/call/context.ts';
-import { ignoredMeta } from '#mcp-host/call/result-text.ts';
+import { ignoredMeta } from '#mcp-host/call/tool-call.ts';
 import { toRpcError, reply, accepted, idOf } from '#mcp-host/protocol/replies.ts';
-import type { Exchange, GrantableScopes } from '#mcp-host/requests/exchange.ts';
+import type { Exchange, GrantableScopes } from '#mcp-host/requests/request-record.ts';
 import type { Log } from '#core/process/log.ts';
 import { noteRefusal } from '#mcp-host/protocol/refusal-notes.ts';
 

@@ -7,7 +7,7 @@ import { createRequestRecord, type RequestRecord } from '#mcp-host/requests/requ
 import { initializeResult } from '#mcp-host/registry/presentation.ts';
 import type { Viewer } from '#mcp-host/registry/views.ts';
 import { type Answer, type AnswerOptions, createAnswer, faultText, sizeOf, textOf } from './answer.ts';
-import type { Exchange } from '#mcp-host/requests/exchange.ts';
+import type { Exchange } from '#mcp-host/requests/request-record.ts';
 import { type Followed, toFilter } from './followed.ts';
 import {
   BATCH_VERSIONS,

@@ -13,7 +13,7 @@ import { rightsOf } from '#mcp-host/auth/rights.ts';
 import { definitionsAnswer, definitionsAt, isDefinitionsPath } from '#mcp-host/dispatch/definitions.ts';
 import { type Dispatch, SESSION_HEADER } from '#mcp-host/dispatch/dispatch.ts';
 import { candidateAt, type Endpoint, endpointOf, WHOLE } from '#core/edge/mcp-endpoint.ts';
-import type { GrantableScopes, Exchange } from '#mcp-host/requests/exchange.ts';
+import type { GrantableScopes, Exchange } from '#mcp-host/requests/request-record.ts';
 import type { Peer } from '#mcp-host/runtime/types.ts';
 import { refusalIn } from '#mcp-host/protocol/refusal-notes.ts';
 import { eventOf, eventResponse, refuse, reply, RETRY } from '#mcp-host/protocol/replies.ts';

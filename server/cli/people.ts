@@ -1,7 +1,7 @@
 import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import { asc, eq } from 'drizzle-orm';
 import type { RawInput } from '#core/contract/index.ts';
-import { ROLES, type Role } from '#core/contract/identity/roles.ts';
+import { ROLES, type Role } from '#core/contract/roles.ts';
 import { AppError } from '#core/errors.ts';
 import { canSignIn, type PersonRow } from '#core/identity/account.ts';
 import { run } from '#core/control-plane/run.ts';

@@ -9,7 +9,7 @@ import { toInvalid } from '#core/process/issues.ts';
 import { reasonOf } from '#core/process/log.ts';
 import { snapshotNamed } from '#core/versions/stored-candidates.ts';
 import { wasDeployed } from '#core/versions/deployment.ts';
-import { snapshotDelta, eventForHost } from '#core/deploy/snapshot-event.ts';
+import { snapshotDelta, eventForHost } from '#core/deploy/publish.ts';
 import { HostReplay } from '#core/contract/deploy/replay.ts';
 import { takeReplayAnswer } from '#core/deploy/replay-calls.ts';
 import { recordSignOff } from '#core/observe/notices/watch-hosts.ts';

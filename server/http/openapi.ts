@@ -3,7 +3,7 @@ import { described, describedFields } from '#core/contract/marks.ts';
 import * as v from 'valibot';
 import { type OperationName, operations } from '#core/contract/index.ts';
 import { fullPath, pathVariables } from '#core/contract/paths.ts';
-import type { Role } from '#core/contract/identity/roles.ts';
+import type { Role } from '#core/contract/roles.ts';
 import { type Access, leastRole, type Operation, readOnlyFields } from '#core/contract/operation.ts';
 import { ERROR_STATUS } from '#core/errors.ts';
 import { LOG_LEVELS } from '#core/contract/log-levels.ts';

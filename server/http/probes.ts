@@ -6,7 +6,7 @@ import type { HttpsState, ServerEnv } from '#server/request/server-env.ts';
 import { toHttps } from './front.ts';
 import { createReadiness } from './health.ts';
 import { createServerMetrics } from './metrics.ts';
-import { holds } from '#core/contract/identity/roles.ts';
+import { holds } from '#core/contract/roles.ts';
 import { roleOf } from '#core/context/roles.ts';
 import { sessionActor } from '#server/request/session.ts';
 

@@ -8,7 +8,7 @@ import { MOST_TOOLSETS } from '#core/contract/definitions/toolsets.ts';
 import { MOST_CANDIDATES } from '#core/contract/deploy/candidates.ts';
 import { ENTITIES } from '#core/contract/entities.ts';
 import { MOST_GROUPS, MOST_PEOPLE } from '#core/contract/identity/people.ts';
-import { MOST_NOTICES } from '#core/contract/notices.ts';
+import { MOST_NOTICES } from '#core/contract/observe/notices.ts';
 import { HOURS_RETENTION_DAYS, MINUTES_RETENTION_DAYS } from '#core/contract/observe/metric-ranges.ts';
 import { MAX_EVENTS_PER_KIND, EVENTS_RETENTION_DAYS } from '#core/contract/observe/notice-events.ts';
 import { CLOSED_PROPOSAL_DAYS, MOST_OPEN_OF_AUTHOR, MOST_OPEN_PROPOSALS, MOST_OPERATIONS } from '#core/contract/proposals.ts';

@@ -11,7 +11,7 @@ export interface Room {
 }
 interface Rooms {
   readonly max_files_in_folder: number;
-  /** Names for several rooms, in `may_import`. */
+  /** Names for several rooms, in `may_import` and in other sets. */
   readonly sets: Readonly<Record<string, readonly string[]>>;
   readonly rooms: readonly Room[];
 }
@@ -68,9 +68,10 @@ export async function judge(root: string): Promise<Judgement> {
 /** What each room may import, itself included. Rooms stand in layer order, so that no circle is allowed. */
 function allowedBy(rooms: readonly Room[], sets: Rooms['sets']): ReadonlyMap<string, ReadonlySet<string>> {
   const height = new Map(rooms.map(({ name }, index) => [name, index]));
+  const roomsOf = (name: string): readonly string[] => sets[name]?.flatMap(roomsOf) ?? [name];
   return new Map(
     rooms.map(({ name, may_import }, index) => {
-      const all = may_import.flatMap((one) => sets[one] ?? [one]);
+      const all = may_import.flatMap(roomsOf);
       for (const one of all) {
         const other = height.get(one);
         if (other === undefined) throw new Error(`rooms.json: ${name} may import ${one}, which is no room.`);

@@ -13,7 +13,7 @@ import {
 import { lazyPart } from '#ui/src/components/show/lazy-part.tsx';
 import { usePoll } from '#ui/src/components/use-query.ts';
 import { Dynamic } from 'solid-js/web';
-import { holds, type Role, ROLE_CHOICES } from '#core/contract/identity/roles.ts';
+import { holds, type Role, ROLE_CHOICES } from '#core/contract/roles.ts';
 import { Button } from './components/button.tsx';
 import { LinkButton } from './components/link.tsx';
 import { RouteContext } from '#ui/src/components/shell/route-context.ts';

@@ -1,5 +1,5 @@
 import { type Component, createComponent, lazy } from 'solid-js';
-import type { Role } from '#core/contract/identity/roles.ts';
+import type { Role } from '#core/contract/roles.ts';
 import { loadCode } from './kernel/data/load-code.ts';
 import type { Audience } from './kernel/session.ts';
 

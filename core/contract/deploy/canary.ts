@@ -3,7 +3,7 @@ import { Receipt } from './deploy.ts';
 import { Id, textBetween, VersionNote } from '../fields.ts';
 import { operation } from '../operation.ts';
 import { Allow } from '../settings/deploy-gates.ts';
-import { CanaryState } from './canary-state.ts';
+import { CanaryState } from '../observe/canary-state.ts';
 
 const Read = v.pipe(v.optional(Id), v.description('The canary that you read; any other is refused'));
 

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { SERVED } from '../entities.ts';
 import { Allow } from '../settings/deploy-gates.ts';
-import { CanaryPlan, CanaryState } from './canary-state.ts';
+import { CanaryPlan, CanaryState } from '../observe/canary-state.ts';
 import { Checksum, Empty, Id, Timestamp, VersionNote, Warnings } from '../fields.ts';
 import { valuesOf } from '../marks.ts';
 import { operation } from '../operation.ts';

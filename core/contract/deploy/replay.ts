@@ -2,9 +2,7 @@ import * as v from 'valibot';
 import { Id, integerBetween } from '../fields.ts';
 import { valuesOf } from '../marks.ts';
 import { operation } from '../operation.ts';
-
-/** Maximum calls that a host samples. */
-export const MOST_SAMPLES = 1_000;
+import { MOST_SAMPLES } from '../settings/setting-values.ts';
 
 const Values = v.nullable(v.record(v.string(), v.unknown()));
 

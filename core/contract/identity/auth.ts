@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { byId, Empty, Id, listOf, Nothing, shownText, textBetween, Timestamp } from '../fields.ts';
 import { operation } from '../operation.ts';
-import { ROLES } from './roles.ts';
+import { ROLES } from '../roles.ts';
 
 /** A new username. Surrounding white space is refused, because the name would look the same as another one. */
 export const Username = v.pipe(shownText(255), v.regex(/^\S(?:.*\S)?$/su, 'must not begin or end with white space'));

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { byId, CHECK_CHOICES, Id, listInput, listOf, patchOf, shownText, stored, textBetween, Version } from '../fields.ts';
 import { field, valuesOf } from '../marks.ts';
 import { deletion, operation } from '../operation.ts';
-import { ROLE_CHOICES } from './roles.ts';
+import { ROLE_CHOICES } from '../roles.ts';
 import { ClientId, Domain, IssuerUrl, ScopeName, Secret } from '../settings/setting-values.ts';
 
 /** Roles that a sign-in can assign. Owner is not among them: only owners can give that role. */

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { Id, integerBetween, listInput, listOf, shownText, Timestamp, Version } from '../fields.ts';
 import { ToolsetNames } from '../definitions/toolsets.ts';
-import { CallerClaims } from './caller-claims.ts';
+import { CallerClaims } from '../settings/caller-claims.ts';
 import { field } from '../marks.ts';
 import { deletion, operation } from '../operation.ts';
 

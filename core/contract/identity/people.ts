@@ -3,7 +3,7 @@ import { byId, Id, listInput, listOf, patchOf, shownText, textBetween, Timestamp
 import { field } from '../marks.ts';
 import { deletion, operation } from '../operation.ts';
 import { LoginResult, NewPassword, Role, Username } from './auth.ts';
-import { ROLE_CHOICES } from './roles.ts';
+import { ROLE_CHOICES } from '../roles.ts';
 
 export const MOST_PEOPLE = 1_000;
 export const MOST_GROUPS = 100;

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { OWNED_KINDS } from '../entities.ts';
-import { CanaryState } from '../deploy/canary-state.ts';
+import { CanaryState } from './canary-state.ts';
 import { Empty, Id, listInput, listOf, Nothing, textBetween, Timestamp } from '../fields.ts';
 import { valuesOf } from '../marks.ts';
 import { operation } from '../operation.ts';

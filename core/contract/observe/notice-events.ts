@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { listInput, listOf, Timestamp } from '../fields.ts';
-import { NoticeEvent } from '../notices.ts';
+import { NoticeEvent } from './notices.ts';
 import { operation } from '../operation.ts';
 
 /** Retention of events, and the maximum per kind. */

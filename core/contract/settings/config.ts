@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { ToolsetNames } from '#core/contract/definitions/toolsets.ts';
-import { CallerClaims } from '#core/contract/identity/caller-claims.ts';
+import { CallerClaims } from './caller-claims.ts';
 import { ClientId, Secret, DnsCredentials, VariableDraft, VariableName, Variable } from './setting-values.ts';
 import { patchOf, Version, Timestamp, Unchanged, Warnings, Empty } from '#core/contract/fields.ts';
 import { field, openNames } from '#core/contract/marks.ts';

@@ -2,6 +2,9 @@ import * as v from 'valibot';
 import { textBetween } from '../fields.ts';
 import { valuesOf } from '../marks.ts';
 
+/** Maximum calls that a host samples. */
+export const MOST_SAMPLES = 1_000;
+
 export const Transport = v.picklist(['http', 'sse', 'stdio']);
 /** In rising order of required authentication. */
 export const AuthType = v.picklist(['none', 'bearer', 'oauth_credentials', 'oauth_introspection', 'jwt', 'oauth']);

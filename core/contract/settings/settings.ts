@@ -2,9 +2,8 @@ import * as v from 'valibot';
 import { textBetween, integerBetween, shownText } from '#core/contract/fields.ts';
 import { type Choice, field, labelOf } from '#core/contract/marks.ts';
 import { LOG_LEVELS } from '#core/contract/log-levels.ts';
-import { AuthType, BindAddress, HttpUrl, Origin, Transport, IssuerUrl, ScopeName } from './setting-values.ts';
+import { AuthType, BindAddress, HttpUrl, MOST_SAMPLES, Origin, Transport, IssuerUrl, ScopeName } from './setting-values.ts';
 import { JwtIssuers } from './jwt-issuers.ts';
-import { MOST_SAMPLES } from '#core/contract/deploy/replay.ts';
 import { liveSettings } from './live-settings.ts';
 
 /** Texts that clients and directories read before they list the tools. */

@@ -2,7 +2,7 @@ import type { ToolDraft } from '#core/contract/definitions/tools.ts';
 import { type FieldError, refuseFields } from '#core/errors.ts';
 import { isSent } from '#core/query/arguments.ts';
 import { AFTER } from '#core/query/page-schemas.ts';
-import { hasTextFormat } from '#core/query/result-text.ts';
+import { hasTextFormat } from '#core/query/text-formats.ts';
 import type { Classification } from '#core/lib/sql/statement.ts';
 
 type Result = Pick<

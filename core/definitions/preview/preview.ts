@@ -9,7 +9,7 @@ import { shape, shapeResource, toToolResult } from '#core/query/shape.ts';
 import type { Transformed } from '#core/lib/template/transform.ts';
 import type { TextFormat } from '#core/contract/definitions/pages.ts';
 import type { ReturnType } from '#core/contract/definitions/tools.ts';
-import { hasTextFormat, resultText } from '#core/query/result-text.ts';
+import { hasTextFormat, resultText } from '#core/query/text-formats.ts';
 import { estimateTokens } from '#core/lib/tokens.ts';
 import { parseTemplate } from '#core/lib/template/parse.ts';
 import { AppError, invalidField } from '#core/errors.ts';

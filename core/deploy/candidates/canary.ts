@@ -12,7 +12,7 @@ import { AppError, invalidField } from '#core/errors.ts';
 import { type CanaryRow, readCanary, runningCanary } from '#core/versions/deployment.ts';
 import type { Db } from '#core/store/store.ts';
 import { checkWorkingCopy, servedNow, find, storeCheckedCopy } from './candidates.ts';
-import type { CanaryPlan } from '#core/contract/deploy/canary-state.ts';
+import type { CanaryPlan } from '#core/contract/observe/canary-state.ts';
 import type { Receipt } from '#core/contract/deploy/deploy.ts';
 import { statusOf } from '#core/deploy/status.ts';
 import { canaryPlan, deployPlan } from './stored-canaries.ts';

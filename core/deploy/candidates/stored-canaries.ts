@@ -1,5 +1,5 @@
 import { type Deployment, type CanaryRow, runningCanary } from '#core/versions/deployment.ts';
-import type { CanaryPlan, CanaryState, CanarySide } from '#core/contract/deploy/canary-state.ts';
+import type { CanaryPlan, CanaryState, CanarySide } from '#core/contract/observe/canary-state.ts';
 import type { Platform } from '#core/platform/platform.ts';
 import { desc, inArray, and, eq } from 'drizzle-orm';
 import { sidesOf, type Sides } from '#core/observe/canary-sides.ts';

@@ -39,6 +39,7 @@ export async function* boundedLines(response: Response, limit: number): AsyncGen
   const decoder = new TextDecoder();
   let held: string[] = [];
   let size = 0;
+  let blank = 0;
   for await (const chunk of response.body ?? []) {
     const text = decoder.decode(chunk, { stream: true });
     let from = 0;
@@ -47,8 +48,11 @@ export async function* boundedLines(response: Response, limit: number): AsyncGen
       held = [];
       size = 0;
       from = end + 1;
-      if (line.length > limit) throw tooLong(limit);
-      if (line.trim() !== '') yield line;
+      // Lines without content count together, or they would come without end.
+      const is_blank = line.trim() === '';
+      blank = is_blank ? blank + line.length + 1 : 0;
+      if (line.length > limit || blank > limit) throw tooLong(limit);
+      if (!is_blank) yield line;
     }
     held.push(text.slice(from));
     size += text.length - from;

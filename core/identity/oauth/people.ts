@@ -1,5 +1,5 @@
 import type { Platform } from '#core/platform/platform.ts';
-import { type Role, holds } from '#core/contract/identity/roles.ts';
+import { type Role, holds } from '#core/contract/roles.ts';
 import { type Scope, leastRole } from '#core/contract/operation.ts';
 import { eq, inArray } from 'drizzle-orm';
 import type { Db } from '#core/store/store.ts';

@@ -1,5 +1,5 @@
 import type { Platform } from '#core/platform/platform.ts';
-import type { NoticeEvent } from '#core/contract/notices.ts';
+import type { NoticeEvent } from '#core/contract/observe/notices.ts';
 import { describeEvent } from '#core/records/describe-event.ts';
 import { and, desc, eq, lt, lte, isNull, ne, notInArray, or, type SQL, gt, gte, count, sql } from 'drizzle-orm';
 import type { Handlers, Actor } from '#core/context/context.ts';

@@ -1,5 +1,5 @@
 import { and, asc, desc, eq, ne } from 'drizzle-orm';
-import { type Delivery, MOST_NOTICES, type Notice } from '#core/contract/notices.ts';
+import { type Delivery, MOST_NOTICES, type Notice } from '#core/contract/observe/notices.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import { resolveTarget } from '#core/engines/shared/dial.ts';
 import { checkVersion } from '#core/records/versioned.ts';

@@ -2,7 +2,7 @@ import type { Platform } from '#core/platform/platform.ts';
 import { reasonOf } from '#core/process/log.ts';
 import { createHmac } from 'node:crypto';
 import { and, asc, desc, eq, gt, lt, lte, ne, or } from 'drizzle-orm';
-import { OLD_SECRET_HOURS } from '#core/contract/notices.ts';
+import { OLD_SECRET_HOURS } from '#core/contract/observe/notices.ts';
 import { AppError } from '#core/errors.ts';
 import { guardedFetch } from '#core/engines/shared/dial.ts';
 import { runEvery } from '#core/platform/run-every.ts';

@@ -3,7 +3,7 @@ import type { WithInsights } from '#core/observe/insights/usage-of-period.ts';
 import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
 import { and, count, eq, gte, inArray, isNotNull, max, notLike, sql } from 'drizzle-orm';
 import { runEvery } from '#core/platform/run-every.ts';
-import type { NoticeEvent } from '#core/contract/notices.ts';
+import type { NoticeEvent } from '#core/contract/observe/notices.ts';
 import { NO_TOKEN } from '#core/contract/observe/refusal-sentences.ts';
 import { type CallOutcome, outcomeOf } from '#core/contract/observe/outcomes.ts';
 import { pagesOf } from '#core/lib/slices.ts';

@@ -3,7 +3,7 @@ import { and, asc, desc, eq, gte, lt } from 'drizzle-orm';
 import { calls } from '#core/contract/observe/calls.ts';
 import { CALL_OUTCOMES } from '#core/contract/observe/outcomes.ts';
 import type { Traffic, TrafficSpan } from '#core/contract/observe/traffic.ts';
-import { holds } from '#core/contract/identity/roles.ts';
+import { holds } from '#core/contract/roles.ts';
 import { leastRole } from '#core/contract/operation.ts';
 import { roleOf } from '#core/context/roles.ts';
 import type { Actor, Handlers } from '#core/context/context.ts';

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import type { NoticeEvent } from '#core/contract/notices.ts';
+import type { NoticeEvent } from '#core/contract/observe/notices.ts';
 import type { Sealed } from '#core/contract/fields.ts';
 import type { Kit } from '../kit.ts';
 

@@ -1,4 +1,4 @@
-import type { Role } from '#core/contract/identity/roles.ts';
+import type { Role } from '#core/contract/roles.ts';
 import type { Sealed } from '#core/contract/fields.ts';
 import type { Kit } from '../kit.ts';
 

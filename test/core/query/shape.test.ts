@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import type { Limit } from '#core/query/limits.ts';
-import { csvOf } from '#core/query/result-text.ts';
+import { csvOf } from '#core/query/text-formats.ts';
 import { withoutBlankMessages } from '#core/query/shape.ts';
 import { outputSchema, shape, shapeResource, toToolResult } from '#core/query/shape.ts';
 import type { Column, QueryResult, Row, ValueKind } from '#core/lib/sql/result.ts';

@@ -4,7 +4,7 @@ import { fc } from '#test/support/chance.ts';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HostEvent, SnapshotEvent } from '#core/contract/deploy/control.ts';
-import { eventForHost } from '#core/deploy/snapshot-event.ts';
+import { eventForHost } from '#core/deploy/publish.ts';
 import { contentOf, createSnapshotCache } from '#core/versions/stored-snapshots.ts';
 import { createLog } from '#core/process/log.ts';
 import { loadRegistry } from '#mcp-host/registry/load-registry.ts';

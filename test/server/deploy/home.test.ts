@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { ROLES } from '#core/contract/identity/roles.ts';
+import { ROLES } from '#core/contract/roles.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { type Member, peopleOf } from '#test/support/people.ts';
 import { sqliteConnection } from '#test/support/sqlite-connection.ts';

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { followDeployments } from '#core/deploy/deployment-follow.ts';
-import { eventForHost } from '#core/deploy/snapshot-event.ts';
+import { eventForHost } from '#core/deploy/publish.ts';
 import { testApp } from '#test/support/app.ts';
 import { namedStores } from '#test/support/metadata.ts';
 import { type Programs, removeFolder, startPrograms } from '#test/support/programs.ts';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { holds, type Role, ROLES } from '#core/contract/identity/roles.ts';
+import { holds, type Role, ROLES } from '#core/contract/roles.ts';
 import { operations } from '#core/contract/index.ts';
 import { leastRole, type Operation } from '#core/contract/operation.ts';
 import { fullPath } from '#core/contract/paths.ts';

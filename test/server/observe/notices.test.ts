@@ -4,7 +4,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { createHostWatch } from '#core/observe/notices/watch-hosts.ts';
 import { emitEvent, newDelivery } from '#core/records/events.ts';
 import { keepSendingNotices, MOST_WAITING, sendDue } from '#core/observe/notices/send.ts';
-import type { Delivery, Notice } from '#core/contract/notices.ts';
+import type { Delivery, Notice } from '#core/contract/observe/notices.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { connectHost } from '#test/support/host.ts';
 import { reachable } from '#test/support/databases.ts';

@@ -1,6 +1,6 @@
 import { createSignal } from 'solid-js';
 import { forgetTab, tabStorage } from './storage.ts';
-import { holds, type Role } from '#core/contract/identity/roles.ts';
+import { holds, type Role } from '#core/contract/roles.ts';
 import type { OperationName, Output, RawInput } from '#core/contract/index.ts';
 import { routes } from '#core/contract/routes.ts';
 import type { Call } from '../api.ts';

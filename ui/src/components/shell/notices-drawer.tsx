@@ -11,7 +11,7 @@ import { Ago } from '#ui/src/components/time.tsx';
 import { useAct } from '#ui/src/components/use-act.ts';
 import { useQuery } from '#ui/src/components/use-query.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
-import { EVENT_CHOICES } from '#core/contract/notices.ts';
+import { EVENT_CHOICES } from '#core/contract/observe/notices.ts';
 import { useMayOpen } from './route-context.ts';
 import './notices-drawer.css';
 

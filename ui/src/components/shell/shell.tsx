@@ -1,5 +1,5 @@
 import { createEffect, createSignal, For, type JSX, on, Show } from 'solid-js';
-import { ROLE_CHOICES } from '#core/contract/identity/roles.ts';
+import { ROLE_CHOICES } from '#core/contract/roles.ts';
 import { lazyPart } from '#ui/src/components/show/lazy-part.tsx';
 import { useFollow } from '#ui/src/components/use-query.ts';
 import { withMod } from '#ui/src/kernel/keys.ts';

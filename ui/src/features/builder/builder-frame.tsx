@@ -5,7 +5,7 @@ import { Fault, Notice } from '#ui/src/components/notice.tsx';
 import { Tabs } from '#ui/src/components/tabs.tsx';
 import { withMod } from '#ui/src/kernel/keys.ts';
 import { useCommands, useKernel } from '#ui/src/kernel/kernel.ts';
-import { ROLE_CHOICES } from '#core/contract/identity/roles.ts';
+import { ROLE_CHOICES } from '#core/contract/roles.ts';
 import { useAskAdministrator } from '#ui/src/fields/administered.ts';
 import type { DefinitionDraft } from './definition-draft.ts';
 import { LintOf, ModelView, ScriptView, TestList } from './lazy-views.tsx';

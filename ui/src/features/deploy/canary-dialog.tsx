@@ -1,6 +1,6 @@
 import { createSignal, onCleanup, Show } from 'solid-js';
 import * as v from 'valibot';
-import { CanaryPlan } from '#core/contract/deploy/canary-state.ts';
+import { CanaryPlan } from '#core/contract/observe/canary-state.ts';
 import { VersionNote } from '#core/contract/fields.ts';
 import { Dialog } from '#ui/src/components/dialog.tsx';
 import { TextField } from '#ui/src/components/form/field.tsx';

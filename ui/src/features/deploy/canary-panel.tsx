@@ -1,5 +1,5 @@
 import { For, Show } from 'solid-js';
-import { CANARY_CHOICES, type CanarySide, type CanaryState } from '#core/contract/deploy/canary-state.ts';
+import { CANARY_CHOICES, type CanarySide, type CanaryState } from '#core/contract/observe/canary-state.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { passesFocus } from '#ui/src/components/form/passes-focus.ts';

@@ -1,6 +1,6 @@
 import { createSignal } from 'solid-js';
 import type { GateName } from '#core/contract/settings/deploy-gates.ts';
-import type { CanaryPlan } from '#core/contract/deploy/canary-state.ts';
+import type { CanaryPlan } from '#core/contract/observe/canary-state.ts';
 import type { Output } from '#core/contract/index.ts';
 import type { Call } from '#ui/src/api.ts';
 import { isPassing, type Problem, toProblem } from '#ui/src/kernel/problem.ts';

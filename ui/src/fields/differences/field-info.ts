@@ -7,7 +7,7 @@ import { mcpTokens } from '#core/contract/identity/mcp-tokens.ts';
 import { oauth } from '#core/contract/identity/oauth.ts';
 import { PersonDraft } from '#core/contract/identity/people.ts';
 import { type Marks, marksOf } from '#core/contract/marks.ts';
-import { NoticeDraft } from '#core/contract/notices.ts';
+import { NoticeDraft } from '#core/contract/observe/notices.ts';
 import { ServerConfigPatch } from '#core/contract/settings/config.ts';
 import { plainSettings } from '#core/contract/settings/settings.ts';
 import { fieldName } from '#ui/src/kernel/words.ts';

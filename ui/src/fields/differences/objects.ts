@@ -1,5 +1,5 @@
 import { VIEW_CHOICES } from '#core/contract/definitions/view.ts';
-import { ROLE_CHOICES } from '#core/contract/identity/roles.ts';
+import { ROLE_CHOICES } from '#core/contract/roles.ts';
 import { DEPLOY_GATES } from '#core/contract/settings/deploy-gates.ts';
 import { fieldName, plural } from '#ui/src/kernel/words.ts';
 import { maskWords } from './items.ts';

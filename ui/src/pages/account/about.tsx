@@ -1,5 +1,5 @@
 import { Show } from 'solid-js';
-import { ROLE_CHOICES } from '#core/contract/identity/roles.ts';
+import { ROLE_CHOICES } from '#core/contract/roles.ts';
 import { Failed } from '#ui/src/components/notice.tsx';
 import { Section } from '#ui/src/components/panel.tsx';
 import { KeyValue } from '#ui/src/components/show/key-value.tsx';

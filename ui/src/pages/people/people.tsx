@@ -1,6 +1,6 @@
 import { createMemo, createSignal, For, Show } from 'solid-js';
 import type { Person } from '#core/contract/identity/people.ts';
-import { type Role, ROLE_CHOICES, ROLES } from '#core/contract/identity/roles.ts';
+import { type Role, ROLE_CHOICES, ROLES } from '#core/contract/roles.ts';
 import { Breakable } from '#ui/src/components/show/breakable.tsx';
 import { Badge, StatusDot, type Tone } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';

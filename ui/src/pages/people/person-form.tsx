@@ -1,5 +1,5 @@
 import { type Person, PersonDraft } from '#core/contract/identity/people.ts';
-import { type Role, ROLE_CHOICES, ROLES } from '#core/contract/identity/roles.ts';
+import { type Role, ROLE_CHOICES, ROLES } from '#core/contract/roles.ts';
 import { RadioCards } from '#ui/src/components/form/choice.tsx';
 import { FormFoot } from '#ui/src/components/form/form-foot.tsx';
 import { TagsField } from '#ui/src/components/form/tags-field.tsx';

@@ -1,5 +1,5 @@
 import { Show } from 'solid-js';
-import { DELIVERY_CHOICES, EVENT_CHOICES, type Notice } from '#core/contract/notices.ts';
+import { DELIVERY_CHOICES, EVENT_CHOICES, type Notice } from '#core/contract/observe/notices.ts';
 import { StatusDot } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
 import { EmptyState } from '#ui/src/components/empty-state.tsx';

@@ -1,4 +1,4 @@
-import type { Delivery } from '#core/contract/notices.ts';
+import type { Delivery } from '#core/contract/observe/notices.ts';
 
 /** The result of a delivery attempt as text. */
 export const outcomeOf =

@@ -1,6 +1,6 @@
 import { createSignal, Show } from 'solid-js';
 import type { Output } from '#core/contract/index.ts';
-import { DELIVERY_CHOICES, type Notice, NoticeDraft, OLD_SECRET_HOURS } from '#core/contract/notices.ts';
+import { DELIVERY_CHOICES, type Notice, NoticeDraft, OLD_SECRET_HOURS } from '#core/contract/observe/notices.ts';
 import { StatusDot } from '#ui/src/components/badge.tsx';
 import { DialogOf } from '#ui/src/components/dialog-of.tsx';
 import { useAct } from '#ui/src/components/use-act.ts';

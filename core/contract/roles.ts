@@ -1,4 +1,4 @@
-import type { Choice } from '../marks.ts';
+import type { Choice } from './marks.ts';
 
 /**
  * In rising order: each role includes the rights of the previous ones. No schema here, because the first page of the UI loads

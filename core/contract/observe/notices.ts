@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import { byId, Id, listInput, listOf, patchOf, shownText, Timestamp, Version } from './fields.ts';
-import { field, valuesOf } from './marks.ts';
-import { deletion, operation } from './operation.ts';
-import { HttpUrl } from './settings/setting-values.ts';
+import { byId, Id, listInput, listOf, patchOf, shownText, Timestamp, Version } from '../fields.ts';
+import { field, valuesOf } from '../marks.ts';
+import { deletion, operation } from '../operation.ts';
+import { HttpUrl } from '../settings/setting-values.ts';
 
 /** Events that a webhook can receive. */
 export const EVENT_CHOICES = {

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { Empty } from './fields.ts';
-import { operation } from './operation.ts';
+import { Empty } from '../fields.ts';
+import { operation } from '../operation.ts';
 
 export const QueueMetrics = v.object({
   name: v.string(),

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import { DeployStatus } from '../deploy/deploy.ts';
-import { Empty, Timestamp } from '../fields.ts';
-import { operation } from '../operation.ts';
-import { AuthType, Transport } from '../settings/setting-values.ts';
+import { DeployStatus } from './deploy/deploy.ts';
+import { Empty, Timestamp } from './fields.ts';
+import { operation } from './operation.ts';
+import { AuthType, Transport } from './settings/setting-values.ts';
 
 const texts = { name: v.string(), title: v.nullable(v.string()), description: v.string() };
 
