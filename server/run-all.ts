@@ -12,7 +12,8 @@ const SERVER_GRACE_MS = 4_000;
 const PASS_ON_MS = 200;
 
 /**
- * Runs server, host and agent, each in a process that is restarted when it ends: without the server, the host goes on serving.
+ * Runs the server, with the agent endpoint, and the host, each in a process that is restarted when it ends: without the server,
+ * the host goes on serving.
  * It ends with the server's exit code when the server does not start.
  */
 export function runAll(): void {
@@ -20,12 +21,10 @@ export function runAll(): void {
   const { env } = parseEnv('server', environment);
   const log = createLog(env.SVC_LOG_LEVEL, toStream(process.stdout));
   logUnhandled(log);
-  const others: Supervised[] = [];
-  const startOthers = (port: number) => {
+  let host: Supervised | null = null;
+  const startHost = (port: number): Supervised => {
     const SVC_SERVER_URL = env.SVC_SERVER_URL ?? `http://127.0.0.1:${port}`;
-    for (const name of ['host', 'agent'] as const) {
-      others.push(supervise(name, programCommand(name), { ...environment, SVC_SERVER_URL }, log));
-    }
+    return supervise('host', programCommand('host'), { ...environment, SVC_SERVER_URL }, log);
   };
   const server_environment: Record<string, string | undefined> = { ...environment, SVC_ROLE: 'all' };
   const server = supervise('server', programCommand('server-child'), server_environment, log, {
@@ -35,19 +34,19 @@ export function runAll(): void {
         passOn();
         return;
       }
-      // A server that is restarted has to be where the others look for it.
+      // A server that is restarted has to be where the host looks for it.
       server_environment['SVC_PORT'] = String(message.port);
-      if (others.length === 0) startOthers(message.port);
+      host ??= startHost(message.port);
     },
     onEnd(code) {
-      if (others.length === 0) process.exit(code);
+      if (host === null) process.exit(code);
     },
   });
   const notify = (message: ToServer) => server.send(message);
   const isStopping = onStop(async () => {
     // The server answers the last reports of the host.
     notify({ stop: false });
-    await Promise.all(others.map((program) => program.stop(GRACE_MS)));
+    await host?.stop(GRACE_MS);
     notify({ stop: true });
     await server.stop(SERVER_GRACE_MS);
   }, ['SIGTERM', 'SIGINT', 'SIGHUP']);
