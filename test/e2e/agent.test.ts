@@ -163,7 +163,7 @@ test.skipIf(!reachable.postgres).each(['v2', 'v1'] as const)(
 );
 
 test.skipIf(!reachable.postgres)(
-  'the agent endpoint is back after its process was killed, and its activity survives a restart of everything',
+  'a killed agent endpoint is back, and its activity survives a restart of everything',
   async () => {
     process.kill(programBelow(programs.process.pid, 'run-server.ts') ?? 0, 'SIGKILL');
     const answers = async () => (await fetch(`${programs.url}/agent-mcp/health`)).ok;
