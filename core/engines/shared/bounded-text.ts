@@ -44,8 +44,8 @@ export async function* boundedLines(response: Response, limit: number): AsyncGen
     const text = decoder.decode(chunk, { stream: true });
     let from = 0;
     for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', from)) {
-      const line = held.join('') + text.slice(from, end);
-      held = [];
+      const line = size === 0 ? text.slice(from, end) : held.join('') + text.slice(from, end);
+      if (size > 0) held = [];
       size = 0;
       from = end + 1;
       // Lines without content count together, or they would come without end.
@@ -54,7 +54,7 @@ export async function* boundedLines(response: Response, limit: number): AsyncGen
       if (line.length > limit || blank > limit) throw tooLong(limit);
       if (!is_blank) yield line;
     }
-    held.push(text.slice(from));
+    if (from < text.length) held.push(text.slice(from));
     size += text.length - from;
     if (size > limit) throw tooLong(limit);
   }
