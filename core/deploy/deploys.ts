@@ -46,8 +46,8 @@ export async function pendingWarnings(app: Platform): Promise<string[]> {
 }
 
 /** Warnings about what is served now. */
-export async function activeWarnings(app: Platform & WithSnapshots, { desired }: Deployment): Promise<string[]> {
-  const active = desired === 'running' ? await activeSnapshot(app) : null;
+export async function activeWarnings(app: Platform & WithSnapshots, state: Deployment): Promise<string[]> {
+  const active = state.desired === 'running' ? await activeSnapshot(app, state) : null;
   if (active === null) return [];
   const exposed = await exposureOf(app, active.server);
   return [...(exposed === null ? [] : [exposed]), ...driftWarnings(await readDrift(app), active.version)];
@@ -87,13 +87,13 @@ export async function deploy(
 ): Promise<Receipt> {
   const { app } = context;
   const started = performance.now();
-  const { active_version } = await readDeployment(app);
-  const checked = await checkDeploy(context, request);
+  const served = await readDeployment(app);
+  const checked = await checkDeploy(context, request, served);
   const { receipt } = await inSwitch(
     app,
     async () => {
       const warnings = [...checked.warnings, ...(await canaryWarnings(app))];
-      const snapshot = await storeOrResume(context, checked, request.note, { desired, active_version });
+      const snapshot = await storeOrResume(context, checked, request.note, { desired, active_version: served.active_version });
       return publish(app, snapshot, { changed: checked.changed, warnings, findings: checked.findings, started });
     },
     context,
@@ -124,11 +124,15 @@ async function storeOrResume(
 }
 
 /** Runs the gates on the working copy. */
-async function checkDeploy(context: Context<DeployApp>, { allow, checksum }: DeployRequest): Promise<Checked> {
+async function checkDeploy(
+  context: Context<DeployApp>,
+  { allow, checksum }: DeployRequest,
+  served: ServedState,
+): Promise<Checked> {
   const { app } = context;
   let storeDrift: () => Promise<void> = () => Promise.resolve();
   try {
-    const [prepared, active] = await Promise.all([prepareWorkingCopy(app), activeSnapshot(app)]);
+    const [prepared, active] = await Promise.all([prepareWorkingCopy(app), activeSnapshot(app, served)]);
     storeDrift = () => markServed(app, prepared, active);
     requireChecksum(checksum, checksumsOf(prepared));
     const subject = toGateSubject(app, prepared, active);
@@ -171,7 +175,8 @@ export function* checksumsOf({ stored, tree }: PreparedCopy): Iterable<string> {
 export async function rehearse(context: Context<DeployApp>, { allow, checksum }: DeployRequest): Promise<Receipt> {
   const { app } = context;
   const started = performance.now();
-  const [prepared, state, active] = await Promise.all([prepareWorkingCopy(app), readDeployment(app), activeSnapshot(app)]);
+  const state = await readDeployment(app);
+  const [prepared, active] = await Promise.all([prepareWorkingCopy(app), activeSnapshot(app, state)]);
   requireChecksum(checksum, checksumsOf(prepared));
   const { warnings, findings } = await runGates(DRY_RUN_GATES, context, toGateSubject(app, prepared, active), active, allow);
   const changed = active?.checksum !== prepared.tree.checksum;
@@ -212,6 +217,9 @@ export function toGateSubject(
   };
 }
 
+/** Versions after which the journal of changes is cut. */
+const PRUNE_EVERY = 50;
+
 async function store(
   context: Context<WithSources & WithVersions>,
   prepared: PreparedCopy,
@@ -233,7 +241,7 @@ async function store(
       writeDeployment(app, tx, { desired: 'running', active_version: version, deployed_at: created_at, last_error: null }),
       recordVersion(tx, context, version, { action: 'deploy', before: null, after: { version, checksum, ...details } }),
       emitEvent(app, 'deploy', { version, checksum, note: details.note, by: by.name }, tx, actor),
-      pruneChanges(app.store, tx),
+      ...(version % PRUNE_EVERY === 0 ? [pruneChanges(app.store, tx)] : []),
     ]);
     return snapshot;
   });

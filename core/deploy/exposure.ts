@@ -23,8 +23,8 @@ export const REQUIRED_AUTH =
 export async function snapshotToServe(
   app: Platform & WithSnapshots,
 ): Promise<{ snapshot: StoredSnapshot | null; refused: string | null }> {
-  const { desired } = await readDeployment(app);
-  const snapshot = desired === 'running' ? await activeSnapshot(app) : null;
+  const state = await readDeployment(app);
+  const snapshot = state.desired === 'running' ? await activeSnapshot(app, state) : null;
   // It may have been deployed before authentication was required.
   const exposed = snapshot === null || !app.env.SVC_REQUIRE_AUTH ? null : await exposureOf(app, snapshot.server);
   return exposed === null ? { snapshot, refused: null } : { snapshot: null, refused: `${exposed} ${REQUIRED_AUTH} Then deploy.` };

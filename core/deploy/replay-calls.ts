@@ -69,8 +69,8 @@ async function targetOf(app: Platform & WithSnapshots, { candidate, version }: I
 
 /** Throws `conflict` when there are no calls to replay. */
 export async function requireSamples(app: Platform & WithSnapshots): Promise<void> {
-  const { desired } = await readDeployment(app);
-  const active = desired === 'running' ? await activeSnapshot(app) : null;
+  const state = await readDeployment(app);
+  const active = state.desired === 'running' ? await activeSnapshot(app, state) : null;
   if (active === null) throw new AppError('conflict', 'Nothing is served now, so there are no calls to replay. Deploy first.');
   if ((active.server.replay_samples ?? 0) > 0) return;
   throw new AppError('conflict', 'Replay is off. Set replay_samples above 0 and deploy, then try again after some calls.');

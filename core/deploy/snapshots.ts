@@ -74,7 +74,7 @@ async function activate(context: Context<DeployApp>, { version, note, allow }: I
   const started = performance.now();
   const snapshot = await find(context, version);
   const expected = await readDeployment(app);
-  const active = await activeSnapshot(app);
+  const active = await activeSnapshot(app, expected);
   if (active !== null) await refuseWeaker(context, active, snapshot);
   const { warnings, findings, allowed } = await runGates(GATES, context, storedSubject(app, snapshot, active), active, allow);
   const { receipt } = await inUrgentSwitch(

@@ -178,15 +178,15 @@ async function findingsOf(
   subject: GateSubject,
   active: StoredSnapshot,
 ): Promise<ProposalFinding[]> {
-  const { deploy_gates } = (await readSettings(app)).settings;
-  const modes: Readonly<Record<string, string>> = deploy_gates;
+  const { settings } = await readSettings(app);
+  const modes: Readonly<Record<string, string>> = settings.deploy_gates;
   const same_server = canonical(subject.server) === canonical(active.server);
   const found: ProposalFinding[] = [];
   for (const gate of DRY_RUN_GATES) {
     const of_installation = gate.of_installation === true;
     if (modes[gate.name] === 'off' || (of_installation && same_server)) continue;
     const inside = of_installation ? context : { ...context, app };
-    for (const one of await gate.run(inside, subject, active)) found.push(toFinding(gate.name, modes[gate.name], one));
+    for (const one of await gate.run(inside, subject, active, settings)) found.push(toFinding(gate.name, modes[gate.name], one));
   }
   return [...new Map(found.map((one) => [`${one.gate} ${one.message}`, one])).values()];
 }

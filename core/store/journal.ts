@@ -1,5 +1,5 @@
 import type { Db, Store } from './store.ts';
-import { sql, asc, gt, min, max, lt } from 'drizzle-orm';
+import { sql, asc, getTableColumns, gt, max, lt } from 'drizzle-orm';
 import type { EntityKind, LeafKind } from '#core/contract/entities.ts';
 
 /**
@@ -58,12 +58,16 @@ export interface EntityChanges {
 /** The changes after a number. Null when older ones have already been deleted. */
 export async function changesSince({ tables }: Store, tx: Db, seq: number): Promise<EntityChanges | null> {
   const { changes } = tables;
-  const [rows, [oldest]] = await Promise.all([
-    tx.select().from(changes).where(gt(changes.seq, seq)).orderBy(asc(changes.seq)).limit(MAX_CHANGES),
-    tx.select({ first: min(changes.seq) }).from(changes),
-  ]);
-  if (rows.length === 0) return { seq, changed: [] };
-  if (rows.length === MAX_CHANGES || (oldest?.first ?? 0) > seq + 1) return null;
+  const first = sql<number>`(select min(${changes.seq}) from ${changes})`.mapWith(Number);
+  const rows = await tx
+    .select({ ...getTableColumns(changes), first })
+    .from(changes)
+    .where(gt(changes.seq, seq))
+    .orderBy(asc(changes.seq))
+    .limit(MAX_CHANGES);
+  const [oldest] = rows;
+  if (oldest === undefined) return { seq, changed: [] };
+  if (rows.length === MAX_CHANGES || oldest.first > seq + 1) return null;
   return { seq: rows.at(-1)?.seq ?? seq, changed: rows };
 }
 

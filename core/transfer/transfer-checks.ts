@@ -1,6 +1,6 @@
 import type { WithVersions } from '#core/versions/versions.ts';
 import type { WithSources } from '#core/sources/source-pool.ts';
-import { type WithLint, lintLeaves } from '#core/definitions/lint/lint-index.ts';
+import { type WithLint, lintLeaves, rulesOff } from '#core/definitions/lint/lint-index.ts';
 import { type WithSnapshots, textsIn } from '#core/versions/stored-snapshots.ts';
 import { readAll, readWorkingCopy } from '#core/versions/working-copy.ts';
 import { eq } from 'drizzle-orm';
@@ -40,7 +40,7 @@ export async function checkPlanned(
   const { tree, problems } = view.frozen();
   const { now } = differingIn(stored.frozen().tree, tree);
   const texts = textsIn(app, view.textOf);
-  const findings = await lintLeaves(app, tree, now, texts);
+  const findings = await lintLeaves(app, tree, now, texts, await rulesOff(app));
   const concerned = await concernedTests(app, { view, tests }, stored, now, texts);
   const faults = new Map(view.outcomes.flatMap(({ id, problem }) => (problem === null ? [] : [[id, problem] as const])));
   const results = await runTests(context, concerned, {

@@ -32,9 +32,12 @@ export async function writeDeployment(app: Platform, tx: Db, change: Partial<Dep
     .onConflictDoUpdate({ target: deployment.id, set: change });
 }
 
-/** The deployed snapshot, or null when nothing was ever deployed. */
-export async function activeSnapshot(app: Platform & WithSnapshots): Promise<StoredSnapshot | null> {
-  const { active_version } = await readDeployment(app);
+/** The deployed snapshot, or null when nothing was ever deployed. @param state if it was read already. */
+export async function activeSnapshot(
+  app: Platform & WithSnapshots,
+  state?: Pick<Deployment, 'active_version'>,
+): Promise<StoredSnapshot | null> {
+  const { active_version } = state ?? (await readDeployment(app));
   return active_version === null ? null : readSnapshot(app, active_version);
 }
 

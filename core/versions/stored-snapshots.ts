@@ -208,6 +208,7 @@ async function treeOf(app: Platform & WithSnapshots, tx: Db, version: number): P
  * added them again since.
  */
 async function deleteOldest(app: Platform & WithSnapshots, tx: Db, last: number): Promise<void> {
+  if (last < 1) return;
   const { snapshots, blobs } = app.store.tables;
   const old = await tx.select({ version: snapshots.version }).from(snapshots).where(lte(snapshots.version, last));
   const isPinned = old.length === 0 ? () => false : await pinnedByCandidates(app, tx);

@@ -10,7 +10,7 @@ import { type Facts, factsOf } from '#core/definitions/lint/facts.ts';
 import { createDefinitionSet, type DefinitionSet } from './definition-set.ts';
 import { ofPromptDraft, ofResourceDraft, ofToolDraft, ofToolsetDraft, type Subject } from '#core/definitions/lint/subject.ts';
 import { createCollection } from '#core/platform/collect-garbage.ts';
-import { readSettings } from '#core/settings/settings.ts';
+import { readSettings, type Settings } from '#core/settings/settings.ts';
 import { AppError } from '#core/errors.ts';
 import { createRecentMap, type RecentMap } from '#core/lib/recent-map.ts';
 import type { Ranked, Terms } from '#core/lib/search/ranking.ts';
@@ -61,7 +61,7 @@ export const lintHandlers: Pick<Handlers<WithSources & WithLint & WithVersions>,
   },
 };
 
-const rulesOff = async (app: Platform) => (await readSettings(app)).settings.lint_off;
+export const rulesOff = async (app: Platform) => (await readSettings(app)).settings.lint_off;
 
 /** All findings in the next deploy. */
 async function lintWorkingCopy(app: LintApp): Promise<readonly LintFinding[]> {
@@ -86,8 +86,8 @@ export async function lintLeaves(
   tree: Tree,
   some: readonly Leaf[],
   texts: Texts,
+  off: Settings['lint_off'],
 ): Promise<readonly LintFinding[]> {
-  const off = await rulesOff(app);
   return inTree(app, tree, texts, ({ definitions, facts }) =>
     definitions.lintSome(
       some.flatMap(({ hash }) => facts.get(hash) ?? []),

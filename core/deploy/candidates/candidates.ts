@@ -85,8 +85,8 @@ async function create(context: Context<DeployApp>, { note, hours, allow }: Input
 
 /** The active version. Throws `conflict` when no candidate can be served beside it. */
 export async function servedNow(app: Platform & WithSnapshots): Promise<StoredSnapshot> {
-  const { desired } = await readDeployment(app);
-  const active = desired === 'running' ? await activeSnapshot(app) : null;
+  const state = await readDeployment(app);
+  const active = state.desired === 'running' ? await activeSnapshot(app, state) : null;
   if (active === null) {
     throw new AppError('conflict', 'Nothing is served now, and a candidate is served beside the live version. Deploy first.');
   }

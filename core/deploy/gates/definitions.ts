@@ -34,9 +34,9 @@ async function lostCallers({ server, tree, texts }: GateSubject, active: StoredS
 /** Lint findings in new and changed definitions, without mere advice. */
 export const lintGate: DeployGate = {
   name: 'lint',
-  async run({ app }, { tree, texts }, active) {
+  async run({ app }, { tree, texts }, active, { lint_off }) {
     const { now } = differingIn(active?.tree ?? null, tree);
-    const found = await lintLeaves(app, tree, now, texts);
+    const found = await lintLeaves(app, tree, now, texts, lint_off);
     return found
       .filter(({ severity }) => severity !== 'info')
       .map(({ rule, entity: { kind, name }, message }) => ({

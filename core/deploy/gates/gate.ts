@@ -2,7 +2,7 @@ import type { DeployApp } from '#core/deploy/app.ts';
 import type { Drifted } from '#core/contract/deploy/drift.ts';
 import type { GateFinding, SnapshotChange } from '#core/contract/deploy/deploy.ts';
 import { DEPLOY_GATES, type GateName } from '#core/contract/settings/deploy-gates.ts';
-import { readSettings } from '#core/settings/settings.ts';
+import { readSettings, type Settings } from '#core/settings/settings.ts';
 import { AppError, type ErrorCode, type FieldError } from '#core/errors.ts';
 import type { Actor, Context } from '#core/context/context.ts';
 import type { FrozenServer } from '#snapshots/format/format.ts';
@@ -49,7 +49,13 @@ export interface DeployGate {
   readonly of_installation?: true;
   /** Sends requests to hosts, so it is left out of a dry run. */
   readonly has_effects?: true;
-  run(context: Context<DeployApp>, subject: GateSubject, active: StoredSnapshot | null): Promise<readonly Finding[]>;
+  /** @param settings as they were when the first gate began. */
+  run(
+    context: Context<DeployApp>,
+    subject: GateSubject,
+    active: StoredSnapshot | null,
+    settings: Settings,
+  ): Promise<readonly Finding[]>;
 }
 
 export interface GateResult {
@@ -84,7 +90,8 @@ export async function runGates(
   allow: readonly GateName[],
 ): Promise<GateResult> {
   refuseAllow(context.actor, allow);
-  const { deploy_gates } = (await readSettings(context.app)).settings;
+  const { settings } = await readSettings(context.app);
+  const { deploy_gates } = settings;
   const warnings = new Map<string, GateFinding>();
   const allowed: GateName[] = [];
   const blocked = new Map<GateName, readonly Finding[]>();
@@ -92,7 +99,7 @@ export async function runGates(
     const name = adjustable(gate.name);
     const mode = name === null ? 'warn' : deploy_gates[name];
     if (mode === 'off') continue;
-    const found = await gate.run(context, subject, active);
+    const found = await gate.run(context, subject, active, settings);
     const [first, ...more] = found.filter(({ refusal }) => refusal !== undefined);
     if (first?.refusal !== undefined) throw refusalOf(first.refusal, [first, ...more]);
     const blocking = mode === 'block' ? found.filter(({ harmless }) => harmless !== true) : [];

@@ -1,7 +1,6 @@
 import { isPerson } from '#core/context/roles.ts';
 import { lockedOut } from '#core/contract/settings/config.ts';
 import { issuerFrom, signInFault } from '#core/settings/public-urls.ts';
-import { readSettings } from '#core/settings/settings.ts';
 import type { FrozenServer } from '#snapshots/format/format.ts';
 import { leavesOf } from '#snapshots/format/order.ts';
 import type { Tree } from '#snapshots/format/tree.ts';
@@ -23,9 +22,8 @@ export const accessGate: DeployGate = {
 export const signInGate: DeployGate = {
   name: 'sign-in',
   of_installation: true,
-  async run({ app: { env }, app }, { server: { auth_type } }) {
+  async run({ app: { env } }, { server: { auth_type } }, _, settings) {
     if (auth_type !== 'oauth') return [];
-    const { settings } = await readSettings(app);
     const fault = signInFault(env, { ...settings, auth_type });
     if (fault !== null) return [{ refusal: 'cannot_deploy', field: 'auth_type', message: fault }];
     if (env.SVC_PUBLIC_URL !== null || !issuerFrom(env, settings).startsWith('http:')) return [];
