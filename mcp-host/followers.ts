@@ -2,11 +2,11 @@ import type { IdentityList, LiveToken, NamedList } from '#core/contract/deploy/c
 import { asksNothing, isLoopback } from '#core/contract/settings/config.ts';
 import { AppError } from '#core/errors.ts';
 import { secretsIn } from '#core/lib/sealed-values.ts';
-import type { Log } from '#core/process/log.ts';
 import type { Auth } from './auth/authenticate.ts';
 import type { Decisions } from './call/confirmation/decisions.ts';
 import type { Control, ControlEvent, ControlHandlers, ListenEvent } from './control/control.ts';
 import type { SideSnapshots } from './control/side-snapshots.ts';
+import type { SnapshotFile } from './control/snapshot-file.ts';
 import { createSnapshotTaker, type SnapshotTaker } from './control/take-snapshot.ts';
 import { type ServingState, STOPPED, WAITING } from './dispatch/serving.ts';
 import type { HostOptions } from './host-options.ts';
@@ -18,7 +18,7 @@ import type { Replays } from './replay/replay.ts';
 import { drain } from './requests/running-calls.ts';
 import type { Address, Listener } from './transports/listener.ts';
 
-interface Parts extends Pick<HostState, 'disk' | 'running' | 'names'> {
+interface Parts extends Pick<HostState, 'disk' | 'running' | 'names' | 'copies'> {
   readonly load: LoadRegistry;
   readonly serving: ServingState;
   readonly control: Pick<Control, 'again'>;
@@ -42,7 +42,8 @@ interface Followers extends ControlHandlers {
 export function createFollowers(options: HostOptions, parts: Parts): Followers {
   const { log, file, grace_ms = 10_000 } = options;
   const { serving, auth, beside, replays, listener, decisions, dismiss, acknowledge, running, names } = parts;
-  const snapshots = takeSnapshots(options, parts);
+  const saveVersion = createVersionSaver(file, parts);
+  const snapshots = takeSnapshots(options, parts, saveVersion);
   /** Acknowledges a list, because the request that changed the list waits for the hosts. */
   const confirm = (list: NamedList['list']) => {
     if (list !== undefined) acknowledge({ request_id: list });
@@ -80,7 +81,7 @@ export function createFollowers(options: HostOptions, parts: Parts): Followers {
     serving.pause(stopped ? STOPPED : WAITING);
     log.info(stopped ? 'stopped' : 'nothing_deployed');
     void drain(running, grace_ms, STOPPED);
-    await keep(log, () => file.setStopped(true));
+    await saveVersion(null, true);
     acknowledge({ nothing: true });
   };
 
@@ -105,7 +106,7 @@ export function createFollowers(options: HostOptions, parts: Parts): Followers {
 }
 
 /** Takes the snapshots that the server sends, and writes them to disk. */
-function takeSnapshots(options: HostOptions, parts: Parts): SnapshotTaker {
+function takeSnapshots(options: HostOptions, parts: Parts, saveVersion: SaveVersion): SnapshotTaker {
   const { log, file } = options;
   const { load, serving, control, listener, acknowledge, disk } = parts;
   return createSnapshotTaker({
@@ -120,12 +121,7 @@ function takeSnapshots(options: HostOptions, parts: Parts): SnapshotTaker {
       if (fresh) disk.stale = false;
       serving.swap(registry);
     },
-    keep: (draft) =>
-      keep(log, async () => {
-        await (await draft?.())?.keep();
-        disk.fault = null;
-        await file.setStopped(false);
-      }),
+    save: (write) => saveVersion(write, false),
     acknowledge,
     askForAll() {
       disk.stale = true;
@@ -135,10 +131,25 @@ function takeSnapshots(options: HostOptions, parts: Parts): SnapshotTaker {
 }
 
 /**
- * Writes before the acknowledgement, so that the snapshot survives a restart. With a full disk the host serves it nevertheless.
+ * Saves what the host serves, before the acknowledgement, so that it survives a restart. With a full disk the host serves it
+ * nevertheless. @param write writes a new snapshot; null: there is none.
  */
-const keep = (log: Log, write: () => Promise<void>): Promise<void> =>
-  write().catch((error: unknown) => log.error('snapshot_not_kept', { error: String(error) }));
+type SaveVersion = (write: (() => Promise<void>) | null, stopped: boolean) => Promise<void>;
+
+function createVersionSaver(file: SnapshotFile, { copies, disk }: Pick<Parts, 'copies' | 'disk'>): SaveVersion {
+  /** Writes the newest snapshot that is not saved yet. */
+  let unsaved: (() => Promise<void>) | null = null;
+  return (write, stopped) => {
+    if (write !== null) unsaved = write;
+    return copies.save('The deployed version', async () => {
+      const writing = unsaved;
+      await writing?.();
+      if (unsaved === writing) unsaved = null;
+      disk.fault = null;
+      await file.setStopped(stopped);
+    });
+  };
+}
 
 /** Serves the copy on disk, if there is a valid one. */
 async function resume(options: HostOptions, { load, serving, disk }: Parts, snapshots: SnapshotTaker): Promise<void> {

@@ -1,4 +1,6 @@
 import { createPseudonym } from '#core/query/masks.ts';
+import { createSavedCopies } from '#core/lib/saved-copies.ts';
+import { reasonOf } from '#core/process/log.ts';
 import { createResultCache } from './call/cache.ts';
 import { createSamples } from './call/samples.ts';
 import { createConnectionPools } from './connections/connection-pools.ts';
@@ -18,12 +20,24 @@ export function createHostState(options: HostOptions) {
   const { keys } = options.auth;
   const ticks = options.ticks ?? options.now ?? (() => performance.now());
   const cancels = createCancelsElsewhere(redis, keys);
-  const ended = createEndedSessions({ now, lasts_ms: ADOPTED_MS, path: options.ended_path, log });
+  const copies = createSavedCopies({
+    onChange(copy, error) {
+      if (error === null) log.info('copy_saved', { copy });
+      else log.error('copy_not_saved', { copy, error: reasonOf(error) });
+    },
+  });
+  const ended = createEndedSessions({
+    now,
+    lasts_ms: ADOPTED_MS,
+    file: options.ended_path === undefined ? undefined : { path: options.ended_path, copies, log },
+  });
   return {
     now,
     ticks,
     redis,
     cancels,
+    /** What this host saves on its disk, to start while the server is away. */
+    copies,
     running: createRunningCalls({ prefix: boot_id, now, elsewhere: cancels }),
     ended,
     sessions: createSessions({ now, ended, ids: createSessionIds(keys) }),
@@ -34,7 +48,7 @@ export function createHostState(options: HostOptions) {
     limits: createRateLimits({ ...(options.rates ?? { tool_per_minute: 0, caller_per_minute: 0 }), redis }),
     sources: createConnectionPools({ open: options.openSource, openSecret: options.openSecret, log }),
     pseudonym: createPseudonym(keys),
-    names: createHostNames({ always: options.allowed_hosts, path: options.names_path ?? null, log }),
+    names: createHostNames({ always: options.allowed_hosts, path: options.names_path ?? null, copies, log }),
     /** The URL of the listener; null: the host does not listen. */
     address: { url: null as string | null },
     disk: {

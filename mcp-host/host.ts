@@ -50,6 +50,7 @@ export function createHost(options: HostOptions): Host {
     file,
     live: serving.held,
     log,
+    copies: state.copies,
     loadRegistry: load,
     serve: (held, canary) => serving.besides(held, canary),
     acknowledge,

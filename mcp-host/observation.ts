@@ -6,6 +6,7 @@ import { type Metrics, createMetrics } from './observe/metrics.ts';
 import { type Refusals, createRefusals } from './observe/refusals.ts';
 import { type Usage, createLines, createUsage } from './observe/usage.ts';
 import type { RedisLimits } from '#core/cluster/redis-limits.ts';
+import type { SavedCopies } from '#core/lib/saved-copies.ts';
 import type { Log } from '#core/process/log.ts';
 import type { Auth } from './auth/authenticate.ts';
 import type { RunningCalls } from './requests/running-calls.ts';
@@ -59,13 +60,14 @@ export interface ObservationOptions {
   readonly streams: Streams;
   readonly serving: ServingState;
   readonly auth: Auth;
+  readonly copies: Pick<SavedCopies, 'faults'>;
   /** Why the copy on disk was not used. */
   readonly disk: { readonly fault: string | null };
 }
 
 export function createObservation(options: ObservationOptions): Observation {
   const { id, boot_id, otlp_endpoint, now, keys, log, control, running } = options;
-  const { sources, limits, redis, sessions, streams, serving, auth, disk } = options;
+  const { sources, limits, redis, sessions, streams, serving, auth, copies, disk } = options;
   const started_at = now();
   const lines = createLines();
   log.tap((line) => lines.add(line));
@@ -91,6 +93,7 @@ export function createObservation(options: ObservationOptions): Observation {
       streams: streams.count(),
       usage_dropped: usage.dropped(),
       connected: control.state().connected,
+      not_saved: copies.faults().length,
       shared_limits: redis && redis.up(),
     }),
   });
@@ -122,10 +125,18 @@ export function createObservation(options: ObservationOptions): Observation {
         streams: streams.count(),
         usage_dropped: usage.dropped(),
         access_tokens: { as_of: auth.tokens_as_of(), current: control.state().connected },
+        not_saved: copies.faults(),
         control: control.state(),
         connections: sources.counters(),
       }),
-    readiness: () => readinessOf({ idle: serving.idle(), fault: disk.fault, connected: control.state().connected, redis }),
+    readiness: () =>
+      readinessOf({
+        idle: serving.idle(),
+        fault: disk.fault,
+        not_saved: copies.faults(),
+        connected: control.state().connected,
+        redis,
+      }),
     async close() {
       await Promise.all([usage.flush(), tracing.close()]);
     },

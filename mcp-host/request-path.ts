@@ -29,6 +29,7 @@ export function createRequestPath(options: HostOptions, state: HostState, { serv
   const auth = createAuth({
     ...options.auth,
     openSecret: options.openSecret,
+    copies: state.copies,
     // The address for clients on this machine.
     local_url: () => `http://127.0.0.1:${address.url === null ? (serving.held()?.server.port ?? 0) : new URL(address.url).port}`,
     names: () => names.accepted(),

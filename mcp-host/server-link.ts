@@ -25,7 +25,7 @@ export interface ServerLink {
 /** Connects to the server once `control.start` is called. */
 export function createServerLink(
   options: HostOptions,
-  { now, disk, address }: Pick<HostState, 'now' | 'disk' | 'address'>,
+  { now, disk, address, copies }: Pick<HostState, 'now' | 'disk' | 'address' | 'copies'>,
   held: () => Registry | null,
 ): ServerLink {
   const { server_url, service_token, id, boot_id, retry_ms, log } = options;
@@ -33,14 +33,17 @@ export function createServerLink(
     file: options.installation ?? noListFile(),
     holds: () => held() !== null,
     server_url,
+    copies,
     log,
   });
+  const diskFault = () => copies.faults().join(' ') || null;
   const control = createControl({
     server_url,
     service_token,
     id,
     log,
     now,
+    sign: () => ({ disk_fault: diskFault() }),
     ...(retry_ms && { min_retry_ms: retry_ms.min, max_retry_ms: retry_ms.max }),
     have() {
       const registry = held();
@@ -51,7 +54,7 @@ export function createServerLink(
   const url = () => options.url ?? address.url;
   return {
     control,
-    acknowledge: createAcknowledge({ control, boot_id, held, url, log }),
+    acknowledge: createAcknowledge({ control, boot_id, held, url, diskFault, log }),
     load: () => installation.load(),
   };
 }
@@ -62,9 +65,10 @@ function createAcknowledge(options: {
   readonly boot_id: string;
   readonly held: () => Registry | null;
   readonly url: () => string | null;
+  readonly diskFault: () => string | null;
   readonly log: Log;
 }): (answer: Acknowledgement) => void {
-  const { control, boot_id, held, url, log } = options;
+  const { control, boot_id, held, url, diskFault, log } = options;
   let sending: Promise<void> = Promise.resolve();
   return ({ request_id, error, load_ms = null, nothing }) => {
     const registry = nothing === true ? null : held();
@@ -76,6 +80,7 @@ function createAcknowledge(options: {
       url: url(),
       pid: process.pid,
       error: error ?? null,
+      disk_fault: diskFault(),
       request_id: request_id ?? null,
       ok: error === undefined,
     };

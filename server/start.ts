@@ -26,6 +26,7 @@ import { keepDroppingIdle } from '#core/proposals/overlays.ts';
 import { followTokens, pushTokenUses } from '#core/identity/mcp-tokens.ts';
 import { keepSigningKeys } from '#core/identity/oauth/keys.ts';
 import { followIdentity } from '#core/identity/oauth/published.ts';
+import { watchSigns } from '#core/hosts/signs-of-life.ts';
 import { shareHosts } from '#core/hosts/shared-hosts.ts';
 import { startRetention } from '#core/control-plane/control-plane.ts';
 import { watchCalls } from '#core/observe/notices/watch-calls.ts';
@@ -106,6 +107,7 @@ export async function startServer(env: Env, log: Log, options: StartOptions = {}
     followDecisions(app),
     keepCertificate(app, certificates),
     keepSendingNotices(app),
+    watchSigns(app),
     watchHosts(app),
     watchCalls(app),
   ];

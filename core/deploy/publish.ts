@@ -50,6 +50,7 @@ function toReceipt(
     .filter(({ acked_ms }) => acked_ms === null)
     .map(({ id }) => `The host ${id} is connected but has not answered. Deploys do not wait for it until it does.`);
   const refused = hosts.flatMap(({ id, error }) => (error === null ? [] : [`The host ${id} rejected the snapshot: ${error}`]));
+  const unsaved = hosts.flatMap(({ id, disk_fault }) => (disk_fault === undefined ? [] : [`The host ${id}: ${disk_fault}`]));
   const absent = !hosts.some(({ id }) => isNetworkHost(id))
     ? ['No host is connected. The snapshot is served as soon as one connects.']
     : [];
@@ -59,7 +60,7 @@ function toReceipt(
     checksum: snapshot.checksum,
     changed,
     counts: snapshot.counts,
-    warnings: [...warnings, ...refused, ...late, ...absent],
+    warnings: [...warnings, ...refused, ...late, ...unsaved, ...absent],
     ...(findings !== undefined && { findings: [...findings] }),
     duration_ms: elapsed(started),
     hosts,

@@ -1,40 +1,22 @@
 import { createLock } from '#core/store/open.ts';
-import type * as v from 'valibot';
 import { type HostAck, type HostState, isNetworkHost } from '#core/contract/deploy/deploy.ts';
-import { Acknowledgement, type HostEvent } from '#core/contract/deploy/control.ts';
+import { type Acknowledgement, type HostEvent, SIGN_OF_LIFE, type SignOfLife } from '#core/contract/deploy/control.ts';
+import { ALONE, type SharedHost, type Sharing } from './sharing.ts';
 import { createConfirmedLists, isListName } from './confirmed-lists.ts';
-
-type HostAck = v.InferOutput<typeof HostAck>;
-
-/** A host as the servers of an installation share it through the database. */
-export interface SharedHost extends HostState {
-  /** Id of its present connection, to any server. */
-  readonly connection: string;
-  readonly acks: number;
-  readonly checksum: string | null;
-  readonly load_ms: number | null;
-  readonly probe: string | null;
-  readonly probe_error: string | null;
-}
-
-/** Shares the hosts of this server with other servers. */
-export interface Sharing {
-  connected(id: string, connection: string, connected_at: string): void;
-  gone(id: string, connection: string): void;
-  acknowledged(id: string, ack: Acknowledgement): void;
-  /** A host has confirmed the list of this name. */
-  confirmed(id: string, list: string): void;
-  probe(request: { readonly host: string; readonly port: number; readonly request_id: string }): Promise<void>;
-  /** Reads the hosts of other servers. */
-  refresh(): Promise<void>;
-  /** Resolves when other servers can read everything that was shared so far. */
-  settled(): Promise<void>;
-}
 
 /** The hosts of the installation, with their snapshots and answers. */
 export interface HostRegistry {
-  /** @returns a function that ends the connection. A second connection with the same id replaces the first. */
-  connect(id: string, send: (event: HostEvent) => void): () => void;
+  /**
+   * @param onSilent for hosts that give signs of life: called when there has been none for `SIGN_OF_LIFE.silent_ms`.
+   * @returns a function that ends the connection. A second connection with the same id replaces the first.
+   */
+  connect(id: string, send: (event: HostEvent) => void, onSilent?: () => void): () => void;
+  /** A host, wherever it is connected, has given a sign of life. */
+  alive(id: string, sign: SignOfLife): void;
+  /** Milliseconds since the last sign of life of a host of this server; 0 for any other host. */
+  silent_ms(id: string): number;
+  /** Finds hosts without a sign of life. Call it every `CHECK_SIGNS_MS`. */
+  checkSigns(): void;
   acknowledge(id: string, ack: Acknowledgement): void;
   /** Sends to the hosts of this server. @param event one for all, or one per host, from what it serves: `<version>:<checksum>` or null. */
   publish(event: HostEvent | ((have: string | null) => HostEvent)): void;
@@ -75,34 +57,37 @@ export interface LocalHost {
   readonly connection: string;
   readonly connected_at: string;
   readonly ack: Acknowledgement | null;
+  readonly disk_fault: string | null;
   /** Number of its answers that this server knows of. Distinguishes a new answer from a known one. */
   readonly acks: number;
 }
 
+/** How often `checkSigns` is called. When a call is late, this process stood still, and signs wait in its sockets. */
+export const CHECK_SIGNS_MS = 1_000;
+const LATE_MS = 3 * CHECK_SIGNS_MS;
+
 interface Connected extends LocalHost {
   readonly send: (event: HostEvent) => void;
+  readonly onSilent: (() => void) | null;
+  /** Ticks of the last sign of life, and the last one that came by way of another server. */
+  signed_at: number;
+  signed_elsewhere: number | null;
   ack: Acknowledgement | null;
+  disk_fault: string | null;
   acks: number;
 }
 
 /** A host and its last answer, wherever it is connected. */
 interface Known {
   readonly connected_at: string;
-  readonly ack: Pick<Acknowledgement, 'version' | 'checksum' | 'load_ms' | 'url' | 'error'> | null;
+  readonly ack: Pick<Acknowledgement, 'version' | 'checksum' | 'load_ms' | 'url' | 'error' | 'disk_fault'> | null;
+  readonly disk_fault: string | null;
 }
-
-const ALONE: Sharing = {
-  connected: () => undefined,
-  gone: () => undefined,
-  acknowledged: () => undefined,
-  confirmed: () => undefined,
-  probe: async () => undefined,
-  refresh: async () => undefined,
-  settled: async () => undefined,
-};
 
 class KnownHosts implements HostRegistry {
   readonly #clock: () => Date;
+  /** Monotonic, in ms. */
+  readonly #ticks: () => number;
   readonly #local = new Map<string, Connected>();
   readonly #others = new Map<string, SharedHost>();
   /** The last state read of each host: `<connection>:<acks>:<probe>`. */
@@ -112,12 +97,17 @@ class KnownHosts implements HostRegistry {
   readonly #silent = new Map<string, string>();
   #sharing = ALONE;
   #last_seen: number;
+  /** Ticks of the last call of `checkSigns`, and since when it knows of every sign. */
+  #checked_at: number;
+  #complete_since: number;
   readonly #lists = createConfirmedLists(() => this.#all().keys());
   readonly sendList = createLock();
 
-  constructor(clock: () => Date) {
+  constructor(clock: () => Date, ticks: () => number) {
     this.#clock = clock;
+    this.#ticks = ticks;
     this.#last_seen = clock().getTime();
+    this.#checked_at = this.#complete_since = ticks();
   }
 
   publish(event: HostEvent | ((have: string | null) => HostEvent)): void {
@@ -142,9 +132,11 @@ class KnownHosts implements HostRegistry {
     return refusals;
   }
 
-  connect(id: string, send: (event: HostEvent) => void): () => void {
+  connect(id: string, send: (event: HostEvent) => void, onSilent: (() => void) | null = null): () => void {
     const connection = crypto.randomUUID();
-    const host: Connected = { send, connection, connected_at: this.#clock().toISOString(), ack: null, acks: 0 };
+    const connected_at = this.#clock().toISOString();
+    const signs = { onSilent, signed_at: this.#ticks(), signed_elsewhere: null };
+    const host: Connected = { send, connection, connected_at, ack: null, disk_fault: null, acks: 0, ...signs };
     this.#local.set(id, host);
     this.#others.delete(id);
     this.#sharing.connected(id, connection, host.connected_at);
@@ -154,6 +146,29 @@ class KnownHosts implements HostRegistry {
       this.#lists.forgetDisconnected();
       this.#sharing.gone(id, connection);
     };
+  }
+
+  alive(id: string, sign: SignOfLife): void {
+    const host = this.#local.get(id);
+    if (host?.disk_fault !== sign.disk_fault) this.#sharing.alive(id, sign);
+    if (host === undefined) return;
+    host.signed_at = this.#ticks();
+    host.disk_fault = sign.disk_fault;
+  }
+
+  silent_ms(id: string): number {
+    const host = this.#local.get(id);
+    if (host === undefined || host.onSilent === null) return 0;
+    return this.#ticks() - Math.max(host.signed_at, this.#complete_since);
+  }
+
+  checkSigns(): void {
+    const now = this.#ticks();
+    if (now - this.#checked_at > LATE_MS || !this.#sharing.readable()) this.#complete_since = now;
+    this.#checked_at = now;
+    for (const { signed_at, onSilent } of this.#local.values()) {
+      if (now - Math.max(signed_at, this.#complete_since) > SIGN_OF_LIFE.silent_ms) onSilent?.();
+    }
   }
 
   acknowledge(id: string, ack: Acknowledgement): void {
@@ -173,12 +188,13 @@ class KnownHosts implements HostRegistry {
 
   list(): HostState[] {
     return [...this.#all()]
-      .map(([id, { ack, connected_at }]) => ({
+      .map(([id, { ack, disk_fault, connected_at }]) => ({
         id,
         url: ack?.url ?? null,
         snapshot_version: ack?.version ?? null,
         connected_at,
         error: ack?.error ?? null,
+        disk_fault,
       }))
       .toSorted((a, b) => (a.id < b.id ? -1 : 1));
   }
@@ -192,7 +208,7 @@ class KnownHosts implements HostRegistry {
     const answers = new Map<string, HostAck>();
     for (const [id, { ack }] of this.#all()) {
       if (ack?.checksum === checksum && ack.error === null) {
-        answers.set(id, { id, acked_ms: 0, load_ms: ack.load_ms, error: null });
+        answers.set(id, { id, acked_ms: 0, load_ms: ack.load_ms, error: null, ...diskFaultOf(ack) });
       }
     }
     const before = this.#all();
@@ -201,7 +217,13 @@ class KnownHosts implements HostRegistry {
       (this.#local.size + this.#others.size > 0 || !is_expected) && ![...this.#all()].some(([id, host]) => waited(id, host));
     await this.#collect(timeout_ms, done, (id, ack) => {
       if (ack.request_id !== null || (ack.error === null && ack.checksum !== checksum)) return;
-      answers.set(id, { id, acked_ms: round(performance.now() - started), load_ms: ack.load_ms, error: ack.error });
+      answers.set(id, {
+        id,
+        acked_ms: round(performance.now() - started),
+        load_ms: ack.load_ms,
+        error: ack.error,
+        ...diskFaultOf(ack),
+      });
     });
     const after = [...this.#all()];
     // A host that connected since the start had less time.
@@ -247,7 +269,10 @@ class KnownHosts implements HostRegistry {
     for (const host of hosts) if (this.#local.get(host.id)?.connection !== host.connection) this.#others.set(host.id, host);
     if (before.some(isNetworkHost) && ![...this.#others.keys()].some(isNetworkHost)) this.#last_seen = this.#clock().getTime();
     if (before.some((id) => !this.#others.has(id))) this.#lists.forgetDisconnected();
-    for (const host of hosts) this.#learnAnswers(host);
+    for (const host of hosts) {
+      this.#learnSign(host);
+      this.#learnAnswers(host);
+    }
     for (const id of this.#last_learned.keys()) if (!hosts.some((host) => host.id === id)) this.#last_learned.delete(id);
   }
 
@@ -263,8 +288,16 @@ class KnownHosts implements HostRegistry {
   #receive(id: string, ack: Acknowledgement): void {
     const host = this.#local.get(id);
     this.#silent.delete(id);
-    if (host !== undefined && ack.request_id === null) host.ack = ack;
+    if (host !== undefined && ack.request_id === null) [host.ack, host.disk_fault] = [ack, ack.disk_fault ?? null];
     for (const waiter of this.#waiters) waiter(id, ack);
+  }
+
+  #learnSign({ id, connection, signed_at, disk_fault }: SharedHost): void {
+    const mine = this.#local.get(id);
+    if (mine?.connection !== connection || signed_at === mine.signed_elsewhere) return;
+    mine.signed_elsewhere = signed_at;
+    mine.signed_at = this.#ticks();
+    mine.disk_fault = disk_fault;
   }
 
   /** Takes in what a host answered to any server since it was last read. */
@@ -316,8 +349,11 @@ class KnownHosts implements HostRegistry {
 const haveOf = ({ ack }: Connected): string | null =>
   ack !== null && ack.error === null && ack.version !== null ? `${ack.version}:${ack.checksum}` : null;
 
+const diskFaultOf = ({ disk_fault }: Pick<Acknowledgement, 'disk_fault'>) => typeof disk_fault === 'string' && { disk_fault };
+
 const toKnown = (host: SharedHost): Known => ({
   connected_at: host.connected_at,
+  disk_fault: host.disk_fault,
   ack: host.acks === 0 ? null : toAck(host, null),
 });
 
@@ -328,12 +364,15 @@ const toAck = (host: SharedHost, request_id: string | null): Acknowledgement => 
   load_ms: host.load_ms,
   url: host.url,
   error: host.error,
+  disk_fault: host.disk_fault,
   request_id,
 });
 
 const round = (ms: number): number => Math.round(ms * 100) / 100;
 
-export const createHosts = (clock: () => Date): WithHosts => ({ hosts: new KnownHosts(clock) });
+export const createHosts = (clock: () => Date, ticks = () => performance.now()): WithHosts => ({
+  hosts: new KnownHosts(clock, ticks),
+});
 
 export interface WithHosts {
   readonly hosts: HostRegistry;

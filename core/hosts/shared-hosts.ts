@@ -3,8 +3,9 @@ import { reasonOf } from '#core/process/log.ts';
 import { and, eq, gt, lt, type SQL, sql } from 'drizzle-orm';
 import type { Schema } from '#core/store/schema.ts';
 import { readMeta, writeMeta } from '#core/store/meta.ts';
-import type { Acknowledgement } from '#core/contract/deploy/control.ts';
-import type { LocalHost, Sharing, WithHosts } from './host-registry.ts';
+import type { Acknowledgement, SignOfLife } from '#core/contract/deploy/control.ts';
+import type { LocalHost, WithHosts } from './host-registry.ts';
+import type { Sharing } from './sharing.ts';
 import { runEvery } from '#core/platform/run-every.ts';
 import { databaseSeconds, mayHaveOthers } from '#core/platform/leases.ts';
 import { onSignal, signal } from '#core/platform/signals.ts';
@@ -17,6 +18,10 @@ const DELETE_SECONDS = 60;
 const POLL_MS = 200;
 /** An answer may arrive before the server that the host is connected to has stored the host. */
 const ANSWER_TRIES = 20;
+/** Signs of life of one host are stored at most this often. */
+const SIGN_MS = 2_000;
+/** Without a successful read for this time, signs of life that other servers received are missing here. */
+const UNREAD_MS = 3 * RENEW_MS;
 const PROBE = 'listener_probe';
 
 /** Shares the hosts of each server, and their answers, with the others of a PostgreSQL database. @returns a function that stops it. */
@@ -47,6 +52,9 @@ class StoredHosts implements Sharing {
   #renewed_at = Number.NEGATIVE_INFINITY;
   /** Hosts as they were last read. */
   #known: ReadonlyMap<string, { readonly connection: string; readonly acks: number }> = new Map();
+  /** The last stored sign of life of each host. */
+  readonly #signed = new Map<string, SignOfLife & { readonly at: number }>();
+  #read_at = Number.NEGATIVE_INFINITY;
   /** The last answers of hosts of other servers that could not be stored. */
   readonly #unsaved = new Map<string, { readonly ack: Acknowledgement; missing_since: number | null }>();
   /** The last request that was read; undefined before the first reading. */
@@ -60,7 +68,9 @@ class StoredHosts implements Sharing {
   }
 
   connected(id: string, connection: string, connected_at: string): void {
-    this.#enqueue(async () => void (await this.#storeHost(id, { connection, connected_at, ack: null, acks: 0 })));
+    this.#enqueue(
+      async () => void (await this.#storeHost(id, { connection, connected_at, ack: null, disk_fault: null, acks: 0 })),
+    );
   }
 
   gone(id: string, connection: string): void {
@@ -69,6 +79,21 @@ class StoredHosts implements Sharing {
 
   acknowledged(id: string, ack: Acknowledgement): void {
     this.#enqueue(() => this.#storeAnswer(id, ack));
+  }
+
+  alive(id: string, { disk_fault }: SignOfLife): void {
+    const at = performance.now();
+    const last = this.#signed.get(id);
+    if (last?.disk_fault === disk_fault && at - last.at < SIGN_MS) return;
+    this.#signed.set(id, { at, disk_fault });
+    const sign = { signed_at: this.#now, disk_fault };
+    const stored = this.#app.store.write((tx) => tx.update(this.#hosts).set(sign).where(eq(this.#hosts.id, id)));
+    // The next one follows in seconds.
+    this.#app.background(stored.then(() => undefined).catch(() => undefined));
+  }
+
+  readable(): boolean {
+    return performance.now() - this.#read_at < UNREAD_MS;
   }
 
   /** A server that misses this signal waits for its timeout, as for a host that does not answer. */
@@ -93,7 +118,9 @@ class StoredHosts implements Sharing {
       .from(this.#hosts)
       .where(gt(this.#hosts.seen_at, sql`${this.#now} - ${sql.raw(String(GONE_SECONDS))}`))
       .orderBy(this.#hosts.id);
+    this.#read_at = performance.now();
     this.#known = new Map(rows.map((row) => [row.id, row]));
+    for (const id of this.#signed.keys()) if (!this.#known.has(id)) this.#signed.delete(id);
     // After the database was down for a while, no host is known until its server has renewed it.
     for (const [id, waiting] of this.#unsaved) {
       waiting.missing_since = this.#known.has(id) ? null : (waiting.missing_since ?? performance.now());
@@ -134,14 +161,16 @@ class StoredHosts implements Sharing {
     this.#app.background(this.#writing);
   }
 
-  #storeHost(id: string, { connection, connected_at, ack, acks }: LocalHost): Promise<unknown> {
+  #storeHost(id: string, { connection, connected_at, ack, disk_fault, acks }: LocalHost): Promise<unknown> {
     const row = {
       server: this.#server,
       connection,
       connected_at,
       seen_at: this.#now,
       ...answerOf(ack),
+      disk_fault,
       acks,
+      signed_at: null,
       probe: null,
       probe_error: null,
     };
@@ -238,4 +267,5 @@ const answerOf = (ack: Acknowledgement | null) => ({
   checksum: ack?.checksum ?? null,
   load_ms: ack?.load_ms ?? null,
   error: ack?.error ?? null,
+  disk_fault: ack?.disk_fault ?? null,
 });

@@ -42,6 +42,10 @@ const DESCRIBED: Readonly<Record<NoticeEvent, Described>> = {
     path: '/deploy',
   },
   host_gone: { message: (data) => `The host ${text(data['url'] ?? data['id'])} disconnected.`, path: '/deploy' },
+  host_disk: {
+    message: (data) => `The host ${text(data['url'] ?? data['id'])} cannot save what it serves: ${text(data['fault'])}`,
+    path: '/deploy',
+  },
   certificate: {
     message: (data) =>
       typeof data['error'] === 'string'

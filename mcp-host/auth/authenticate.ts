@@ -1,5 +1,6 @@
 import { NO_TOKEN } from '#core/contract/observe/refusal-sentences.ts';
 import type { LiveToken, IdentityList } from '#core/contract/deploy/control.ts';
+import type { SavedCopies } from '#core/lib/saved-copies.ts';
 import type { Log } from '#core/process/log.ts';
 import { createAddresses } from '#core/edge/requested-address.ts';
 import { refuseRegistration, REGISTER_PATH } from '#core/edge/registration.ts';
@@ -39,6 +40,7 @@ export interface AuthSettings extends SignedFiles {
 
 export interface AuthOptions extends AuthSettings {
   readonly openSecret: (sealed: string, path: string) => string;
+  readonly copies: Pick<SavedCopies, 'save' | 'note'>;
   /** Origin of the host on this machine, used without a public URL. */
   readonly local_url: () => string;
   /** Names under which clients reach the host, besides those in its URLs. */

@@ -1,5 +1,6 @@
 import type { LiveToken } from '#core/contract/deploy/control.ts';
 import { type Scheme, type Credential, INVALID, type Refusal } from './scheme.ts';
+import type { SavedCopies } from '#core/lib/saved-copies.ts';
 import type { Log } from '#core/process/log.ts';
 import type { TokenFile, TokenList } from './list-file.ts';
 import { type Caller, TOKEN_OWNER as OWNER, createCaller, type Admission } from './caller.ts';
@@ -40,9 +41,12 @@ export interface BearerOptions {
   readonly file: TokenFile;
   /** Opens a bcrypt hash sealed at `mcp_token/<id>/secret_hash`. */
   readonly openSecret: (sealed: string, path: string) => string;
+  readonly copies: Pick<SavedCopies, 'note'>;
   readonly log: Log;
   readonly now: () => number;
 }
+
+const COPY = 'The list of access tokens';
 
 interface Entry {
   readonly token: LiveToken;
@@ -236,10 +240,14 @@ class TokenScheme implements Bearer {
   #save(): Promise<void> {
     if (this.#list === null) return this.#pending_write;
     this.#unsaved = false;
-    this.#pending_write = this.#options.file.write(this.#toFile(this.#list)).catch((error: unknown) => {
-      this.#unsaved = true;
-      this.#options.log.error('tokens_not_kept', { error: String(error) });
-    });
+    const { file, copies } = this.#options;
+    this.#pending_write = file.write(this.#toFile(this.#list)).then(
+      () => copies.note(COPY, null),
+      (error: unknown) => {
+        this.#unsaved = true;
+        copies.note(COPY, error);
+      },
+    );
     return this.#pending_write;
   }
 }

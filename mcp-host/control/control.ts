@@ -8,6 +8,7 @@ import type {
   DecisionEvent,
   IdentityList,
 } from '#core/contract/deploy/control.ts';
+import { SIGN_OF_LIFE } from '#core/contract/deploy/control.ts';
 import { type Installation, installationOf } from '#core/contract/deploy/installation.ts';
 import type { Log } from '#core/process/log.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -46,6 +47,10 @@ export interface ControlOptions {
   readonly refusal?: (installation: Installation | null) => string | null;
   /** A connection without a byte for this time counts as lost. Slow transfers continue: a large snapshot is not restarted. */
   readonly quiet_ms?: number;
+  /** The body of a sign of life. */
+  readonly sign?: () => object;
+  /** How often a connected host posts a sign of life: the server cannot tell a frozen host from one that reads its stream. */
+  readonly alive_ms?: number;
   readonly min_retry_ms?: number;
   readonly max_retry_ms?: number;
 }
@@ -57,11 +62,13 @@ export interface ControlHandlers {
   readonly onRefused?: (answer: { readonly error: string } | { readonly request_id: string }) => void;
 }
 
+export type HostPost = 'ack' | 'alive' | 'usage' | 'leave' | 'replay';
+
 /** The connection to the server: one long-lived stream in, acknowledgements and usage out. */
 export interface Control {
   start(handlers: ControlHandlers): void;
   /** Rejects when the server did not accept the body, with its `status` if it answered. */
-  post(path: 'ack' | 'usage' | 'leave' | 'replay', body: object): Promise<void>;
+  post(path: HostPost, body: object): Promise<void>;
   /**
    * Fetches the missing parts of a candidate or version. Rejects when the server does not send them. @param have as on the
    * stream.
@@ -91,7 +98,7 @@ const AT_ONCE: ReadonlySet<string> = new Set(['tokens', 'identity', 'cancel', 'd
 
 const POST_TIMEOUT_MS = 10_000;
 
-const DEFAULTS = { quiet_ms: 25_000, min_retry_ms: 250, max_retry_ms: 10_000 };
+const DEFAULTS = { quiet_ms: 25_000, alive_ms: SIGN_OF_LIFE.every_ms, min_retry_ms: 250, max_retry_ms: 10_000 };
 
 type Settings = ControlOptions & typeof DEFAULTS;
 
@@ -125,7 +132,7 @@ class ControlStream implements Control {
     this.#current?.abort(new Error('the host requests the whole snapshot'));
   }
 
-  async post(path: 'ack' | 'usage' | 'leave' | 'replay', body: object): Promise<void> {
+  async post(path: HostPost, body: object): Promise<void> {
     // Usage belongs in the metadata database of the installation that the served version comes from.
     if (this.#refused !== null && path === 'usage') throw new Error(this.#refused);
     const response = await fetch(`${this.#base}/${encodeURIComponent(this.#options.id)}/${path}`, {
@@ -190,10 +197,11 @@ class ControlStream implements Control {
   }
 
   async #listen(handlers: ControlHandlers) {
-    const query = new URLSearchParams({ id: this.#options.id, have: this.#options.have() });
+    const query = new URLSearchParams({ id: this.#options.id, have: this.#options.have(), alive: 'true' });
     const attempt = new AbortController();
     this.#current = attempt;
     const watchdog = createWatchdog(attempt, this.#options.quiet_ms);
+    let signs: ReturnType<typeof setInterval> | undefined;
     try {
       const response = await fetch(`${this.#base}/stream?${query}`, {
         headers: this.#headers,
@@ -202,6 +210,11 @@ class ControlStream implements Control {
       if (!response.ok || response.body === null) throw new Error(await reason(response));
       this.#refused = this.#options.refusal?.(installationOf(response.headers)) ?? null;
       this.#connected = true;
+      // When one is lost, the next follows.
+      signs = setInterval(
+        () => void this.post('alive', this.#options.sign?.() ?? {}).catch(() => undefined),
+        this.#options.alive_ms,
+      );
       this.#options.log.info('control_connected', { server_url: this.#options.server_url });
       if (this.#refused !== null) {
         this.#options.log.error('server_refused', { detail: this.#refused });
@@ -211,6 +224,7 @@ class ControlStream implements Control {
       throw new Error('the server ended the stream');
     } finally {
       watchdog.end();
+      clearInterval(signs);
       this.#connected = false;
     }
   }

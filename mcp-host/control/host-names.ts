@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import type { SavedCopies } from '#core/lib/saved-copies.ts';
 import type { Log } from '#core/process/log.ts';
 import { sweepBeside, writeFileAtomic } from '#core/lib/durable-file.ts';
 
@@ -16,13 +17,13 @@ export interface HostNamesOptions {
   readonly always: readonly string[];
   /** The host's copy, next to its snapshot; null: the domains are not stored. */
   readonly path: string | null;
+  readonly copies: Pick<SavedCopies, 'save'>;
   readonly log: Log;
 }
 
-export function createHostNames({ always, path, log }: HostNamesOptions): HostNames {
+export function createHostNames({ always, path, copies, log }: HostNamesOptions): HostNames {
   let accepted = toSet(always);
   let is_received = false;
-  let writing: Promise<void> = Promise.resolve();
   return {
     async load() {
       if (path === null) return;
@@ -33,15 +34,11 @@ export function createHostNames({ always, path, log }: HostNamesOptions): HostNa
         log.error('names_file_damaged', { error: String(error) });
       }
     },
-    use(domains) {
+    async use(domains) {
       is_received = true;
       accepted = toSet([...always, ...domains]);
-      if (path !== null) {
-        writing = writing
-          .then(() => writeFileAtomic(path, JSON.stringify({ names: domains })))
-          .catch((error: unknown) => log.error('names_not_kept', { error: String(error) }));
-      }
-      return writing;
+      if (path === null) return;
+      await copies.save('The list of domains', () => writeFileAtomic(path, JSON.stringify({ names: domains })));
     },
     accepted: () => accepted,
   };

@@ -1,4 +1,5 @@
 import type { Installation } from '#core/contract/deploy/installation.ts';
+import type { SavedCopies } from '#core/lib/saved-copies.ts';
 import type { Log } from '#core/process/log.ts';
 import { type ListFile, listFile } from '#mcp-host/auth/list-file.ts';
 import { isMembers } from '#mcp-host/protocol/messages.ts';
@@ -30,15 +31,17 @@ export interface OwnInstallationOptions {
   /** Whether the host has loaded a version, whether or not it serves it. */
   readonly holds: () => boolean;
   readonly server_url: string;
+  readonly copies: Pick<SavedCopies, 'save'>;
   readonly log: Log;
 }
 
-export function createOwnInstallation({ file, holds, server_url, log }: OwnInstallationOptions): OwnInstallation {
+export function createOwnInstallation({ file, holds, server_url, copies, log }: OwnInstallationOptions): OwnInstallation {
   let known = NOTHING;
   const keep = (id: string | null, refused: string | null): void => {
     if (id === known.id && refused === known.refused) return;
-    known = { id, refused };
-    file.write(known).catch((error: unknown) => log.error('installation_not_kept', { error: String(error) }));
+    const fresh = { id, refused };
+    known = fresh;
+    void copies.save('The id of the installation', () => file.write(fresh));
   };
   return {
     async load() {

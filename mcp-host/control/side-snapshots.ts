@@ -1,4 +1,5 @@
 import type { SideSnapshot, SideSnapshotsEvent, CanaryEvent } from '#core/contract/deploy/control.ts';
+import type { SavedCopies } from '#core/lib/saved-copies.ts';
 import type { Log } from '#core/process/log.ts';
 import { HOLDS_SECRETS, keyOf, type Leaf } from '#snapshots/format/tree.ts';
 import { applyTo, Lacking, type NewSnapshot } from './apply-news.ts';
@@ -39,6 +40,7 @@ export interface BesideOptions {
   /** The copy of the live version, which has most of the texts. */
   readonly file: Pick<SnapshotFile, 'texts'>;
   readonly live: () => Registry | null;
+  readonly copies: Pick<SavedCopies, 'save'>;
   readonly log: Log;
   readonly loadRegistry: LoadRegistry;
   /** Serves these configurations beside the live one. */
@@ -52,10 +54,12 @@ const RETRY_MS = 5_000;
 type Source = 'disk' | 'server';
 
 export function createSideSnapshots(options: BesideOptions): SideSnapshots {
-  const { control, files, file, live, log, loadRegistry, serve, acknowledge, retry_ms = RETRY_MS } = options;
+  const { control, files, file, live, copies, log, loadRegistry, serve, acknowledge, retry_ms = RETRY_MS } = options;
   let held: ReadonlyMap<string, LoadedSnapshot> = new Map();
   let latest: SideSnapshotsEvent | null = null;
   let working: Promise<void> = Promise.resolve();
+  /** Loaded configurations without a copy on disk. */
+  const unsaved = new Map<string, NewSnapshot>();
 
   /** @param base the registry that a delta may start from; null: the server sends everything. */
   const fetched = async (name: string, base: Registry | null): Promise<NewSnapshot> => {
@@ -93,9 +97,7 @@ export function createSideSnapshots(options: BesideOptions): SideSnapshots {
     if (source === 'disk') throw new Lacking(`There is no copy of ${entry.id}.`);
     const { snapshot, registry } = await loadFetched(entry.id, live());
     if (registry.checksum !== entry.checksum) throw new Error(`The server sent another configuration as ${entry.id}.`);
-    await keep(entry.id, snapshot).catch((error: unknown) =>
-      log.error('candidate_not_kept', { id: entry.id, error: String(error) }),
-    );
+    unsaved.set(entry.id, snapshot);
     return registry;
   };
 
@@ -120,10 +122,15 @@ export function createSideSnapshots(options: BesideOptions): SideSnapshots {
   };
   const take = async (news: SideSnapshotsEvent): Promise<void> => {
     const faults = await apply(news, 'server');
-    await files
-      .writeState(news)
-      .then(() => files.keepOnly(new Set(news.snapshots.map(({ id }) => id))))
-      .catch((error: unknown) => log.error('candidates_not_kept', { error: String(error) }));
+    const listed = new Set(news.snapshots.map(({ id }) => id));
+    await copies.save('The list of candidates', async () => {
+      for (const [id, snapshot] of unsaved) {
+        if (listed.has(id)) await keep(id, snapshot);
+        unsaved.delete(id);
+      }
+      await files.writeState(news);
+      await files.keepOnly(listed);
+    });
     const error = faults.length === 0 ? {} : { error: `The host could not load ${faults.join(', ')}. See its log.` };
     acknowledge({ request_id: `beside:${news.revision}`, ...error });
     if (faults.length > 0) setTimeout(() => void again(news), retry_ms).unref();

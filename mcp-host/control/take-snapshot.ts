@@ -16,8 +16,8 @@ export interface SnapshotTakerOptions {
   readonly isStale: () => boolean;
   /** Serves a registry; rejects when its address cannot be opened. @param fresh whether the server has just sent it. */
   readonly take: (registry: Registry, fresh: boolean) => Promise<void>;
-  /** Stores the served snapshot on disk. */
-  readonly keep: (draft: (() => Promise<SnapshotDraft>) | null) => Promise<void>;
+  /** Saves what is served on disk. @param write writes a new snapshot, also when it is called again; null: there is none. */
+  readonly save: (write: (() => Promise<void>) | null) => Promise<void>;
   readonly acknowledge: (answer: { error?: string; load_ms?: number }) => void;
   /** Requests the whole snapshot from the server. */
   readonly askForAll: () => void;
@@ -54,10 +54,11 @@ export function createSnapshotTaker(options: SnapshotTakerOptions): SnapshotTake
     return loadRegistry({ version, checksum, created_at, leaves, textOf }, before);
   };
 
-  /** @returns the draft of the snapshot's copy, which is still being written. */
-  const serve = async (snapshot: NewSnapshot): Promise<{ draft: Promise<SnapshotDraft> }> => {
+  /** @returns a function that saves the snapshot's copy, whose draft is still being written. */
+  const serve = async (snapshot: NewSnapshot): Promise<() => Promise<void>> => {
     // Written while the snapshot is loaded; a disk fault is reported when the draft is saved.
-    const draft = file.draft(snapshot, snapshot.tree.text, snapshot.blobs, snapshot.whole);
+    const write = () => file.draft(snapshot, snapshot.tree.text, snapshot.blobs, snapshot.whole);
+    const draft = write();
     draft.catch(() => undefined);
     try {
       await options.take(await load(snapshot), true);
@@ -66,7 +67,18 @@ export function createSnapshotTaker(options: SnapshotTakerOptions): SnapshotTake
       throw error;
     }
     trees.remember(snapshot.checksum, snapshot.tree.leaves);
-    return { draft };
+    let first: Promise<SnapshotDraft> | null = draft;
+    return async () => {
+      const next = first ?? write();
+      first = null;
+      try {
+        await (await next).keep();
+      } catch (error) {
+        if (!(error instanceof Lacking)) throw error;
+        // The copy could not be written without the texts that it lacks.
+        options.askForAll();
+      }
+    };
   };
 
   return {
@@ -76,15 +88,12 @@ export function createSnapshotTaker(options: SnapshotTakerOptions): SnapshotTake
       try {
         const snapshot = newIn(news);
         const registry = held();
-        const served = snapshot === null ? null : await serve(snapshot);
-        if (served === null && registry !== null) await options.take(registry, false);
+        const save = snapshot === null ? null : await serve(snapshot);
+        if (save === null && registry !== null) await options.take(registry, false);
         const load_ms = Math.round((performance.now() - began) * 100) / 100;
         log.info('snapshot_loaded', { version: news.version, load_ms, tools: held()?.tools.size ?? 0 });
-        await options.keep(served && (() => served.draft));
+        await options.save(save);
         options.acknowledge({ load_ms });
-        // The snapshot is served, but its copy could not be written without the texts that it lacks.
-        const fault = await served?.draft.catch((error: unknown) => error);
-        if (fault instanceof Lacking) options.askForAll();
       } catch (error) {
         if (error instanceof Lacking) {
           log.warning('snapshot_incomplete', { version: news.version, error: error.message });

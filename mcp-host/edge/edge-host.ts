@@ -2,6 +2,7 @@ import { guardedFetch } from '#core/engines/shared/dial.ts';
 import type { Network } from '#core/engines/shared/network.ts';
 import { openSource } from '#core/engines/index.ts';
 import type { DialPolicy } from '#core/engines/shared/source.ts';
+import { createSavedCopies } from '#core/lib/saved-copies.ts';
 import type { Log } from '#core/process/log.ts';
 import { createAppViews } from '#mcp-host/call/app-views.ts';
 import { type Auth, createAuth } from '#mcp-host/auth/authenticate.ts';
@@ -132,6 +133,7 @@ export async function createEdgeHost(options: EdgeOptions): Promise<EdgeHost> {
         usage_dropped: usage.dropped(),
         access_tokens: { as_of: auth.tokens_as_of(), current: false },
         control: { connected: false, last_event_at: null },
+        not_saved: [],
         connections: sources.counters(),
       }),
     health_is_readiness: true,
@@ -190,6 +192,8 @@ async function openAuth(options: EdgeOptions, random_key: string, policy: DialPo
   const auth = createAuth({
     tokens: { read: () => Promise.resolve(bundle.tokens), write: () => Promise.resolve() },
     foreign_keys: issuers.keys,
+    // A bundle writes no files.
+    copies: createSavedCopies({ onChange: () => undefined }),
     keys: [random_key],
     public_url: bundle.public_url,
     ask: issuers.remembering((url, init) => guardedFetch(url, init, policy)),

@@ -41,6 +41,7 @@ export interface MetricsOptions {
     readonly streams: number;
     readonly usage_dropped: number;
     readonly connected: boolean;
+    readonly not_saved: number;
     readonly shared_limits: boolean | null;
   };
 }
@@ -180,6 +181,7 @@ class HostMetrics implements Metrics {
       metric('gauge', 'sluice_streams', 'Open event streams.', now.streams),
       metric('counter', 'sluice_usage_dropped_total', 'Calls that were not reported to the server.', now.usage_dropped),
       metric('gauge', 'sluice_server_connected', 'Whether the host is connected to the server.', Number(now.connected)),
+      metric('gauge', 'sluice_copies_not_saved', 'Copies that could not be written to the disk.', now.not_saved),
       metric(
         'gauge',
         'sluice_shared_limits',

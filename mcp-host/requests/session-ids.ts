@@ -2,6 +2,7 @@ import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
 import { beginning } from '#core/lib/text/shorten.ts';
 import { appendFile, readFile } from 'node:fs/promises';
 import { writeFileAtomic } from '#core/lib/durable-file.ts';
+import type { SavedCopies } from '#core/lib/saved-copies.ts';
 import type { Log } from '#core/process/log.ts';
 import { quickHash } from '#mcp-host/runtime/runtime.ts';
 
@@ -83,42 +84,57 @@ export interface EndedSessionsOptions {
   /** Ids are adopted no longer than this after they were issued. */
   readonly lasts_ms: number;
   /** File for ended sessions; absent: they are not stored. */
-  readonly path?: string | undefined;
-  readonly log?: Log;
+  readonly file?: { readonly path: string; readonly copies: Pick<SavedCopies, 'save'>; readonly log: Log } | undefined;
 }
 
+const COPY = 'The list of ended sessions';
 const MOST = 20_000;
+/** Characters that wait for room on the disk. */
+const MOST_UNSAVED = 1_000_000;
 
 /** Stores hashes of ids, which take a twentieth of the memory. The file has one line per hash, with its time. */
-export function createEndedSessions({ now, lasts_ms, path, log }: EndedSessionsOptions): EndedSessions {
+export function createEndedSessions({ now, lasts_ms, file }: EndedSessionsOptions): EndedSessions {
   const ended = new Set<number>();
-  let writing: Promise<void> = Promise.resolve();
+  /** Lines that are not in the file yet. */
+  let unsaved = '';
   const add = (hash: number) => {
     ended.add(hash);
     const [oldest] = ended;
     if (ended.size > MOST && oldest !== undefined) ended.delete(oldest);
   };
-  const failed = (error: unknown) => log?.error('ended_sessions_not_kept', { error: String(error) });
+  const write = async (path: string): Promise<void> => {
+    const lines = unsaved;
+    unsaved = '';
+    try {
+      if (lines !== '') await appendFile(path, lines, { mode: 0o600 });
+    } catch (error) {
+      unsaved = lines + unsaved;
+      throw error;
+    }
+  };
   return {
     has: (id) => ended.has(quickHash(id)),
     add: (id) => add(quickHash(id)),
     keep(id) {
       add(quickHash(id));
-      if (path === undefined) return;
-      const line = `${quickHash(id)} ${now()}\n`;
-      writing = writing.then(() => appendFile(path, line, { mode: 0o600 })).catch(failed);
+      if (file === undefined) return;
+      const { path, copies } = file;
+      if (unsaved.length < MOST_UNSAVED) unsaved += `${quickHash(id)} ${now()}\n`;
+      void copies.save(COPY, () => write(path));
     },
     async load() {
-      if (path === undefined) return;
+      if (file === undefined) return;
+      const { path, copies, log } = file;
       const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-        if (error.code !== 'ENOENT') failed(error);
+        if (error.code !== 'ENOENT') log.error('ended_sessions_file_damaged', { error: String(error) });
         return '';
       });
       const since = now() - lasts_ms;
       const lines = text.split('\n').filter((line) => Number(line.split(' ')[1]) > since);
       const recent = lines.slice(-MOST);
       for (const line of recent) add(Number(line.split(' ')[0]));
-      if (text !== '') await writeFileAtomic(path, recent.map((line) => `${line}\n`).join('')).catch(failed);
+      if (text === '') return;
+      await copies.save(COPY, () => writeFileAtomic(path, recent.map((line) => `${line}\n`).join('')));
     },
   };
 }

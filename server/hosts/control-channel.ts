@@ -4,7 +4,7 @@ import { BootId, UsageBatch } from '#core/contract/observe/usage-batch.ts';
 import type { Hono } from 'hono';
 import { installationHeaders } from '#core/contract/deploy/installation.ts';
 import { AppError } from '#core/errors.ts';
-import { Acknowledgement, type HostEvent } from '#core/contract/deploy/control.ts';
+import { Acknowledgement, type HostEvent, SIGN_OF_LIFE, SignOfLife } from '#core/contract/deploy/control.ts';
 import { toInvalid } from '#core/process/issues.ts';
 import { reasonOf } from '#core/process/log.ts';
 import { snapshotNamed } from '#core/versions/stored-candidates.ts';
@@ -40,7 +40,9 @@ export function addHostRoutes(app: ControlPlane, router: Hono<ServerEnv>, live_l
   router.get('/api/internal/hosts/stream', async (c) => {
     const id = hostId(c.req.query('id') ?? '');
     const installation = installationHeaders({ id: app.installation_id, deployed: await wasDeployed(app) });
-    return new Response(openStream(app, id, c.req.query('have') ?? null, c.req.raw.signal), {
+    const { have = null, alive } = c.req.query();
+    // Hosts of earlier versions give no signs of life.
+    return new Response(openStream(app, { id, have, gives_signs: alive === 'true' }, c.req.raw.signal), {
       headers: { ...installation, 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' },
     });
   });
@@ -56,6 +58,12 @@ export function addHostRoutes(app: ControlPlane, router: Hono<ServerEnv>, live_l
     app.hosts.acknowledge(c.req.param('id'), ack.output);
     // The host sends its next message, to any server, only after all servers know this one.
     await app.hosts.settled();
+    return c.body(null, 204);
+  });
+  router.post('/api/internal/hosts/:id/alive', async (c) => {
+    const sign = v.safeParse(SignOfLife, await readJson(c.req.raw, 64 * 1024));
+    if (!sign.success) throw toInvalid(sign.issues, Object.keys(SignOfLife.entries));
+    app.hosts.alive(hostId(c.req.param('id')), sign.output);
     return c.body(null, 204);
   });
   // A host that stops: its queues are removed, and no deploy waits for its return.
@@ -86,13 +94,18 @@ function hostId(id: string): string {
 }
 
 /** The host is registered before its first event, so that it misses no event in between. */
-function openStream(app: ControlPlane, id: string, have: string | null, signal: AbortSignal): ReadableStream<Uint8Array> {
+function openStream(
+  app: ControlPlane,
+  { id, have, gives_signs }: { readonly id: string; readonly have: string | null; readonly gives_signs: boolean },
+  signal: AbortSignal,
+): ReadableStream<Uint8Array> {
   const log = app.log.from('host');
   let queued: HostEvent[] = [];
   let deliver = (event: HostEvent): void => {
     queued.push(event);
   };
-  const disconnect = app.hosts.connect(id, (event) => deliver(event));
+  const onSilent = () => stream.drop(`it has given no sign of life for ${SIGN_OF_LIFE.silent_ms / 1_000} s`);
+  const disconnect = app.hosts.connect(id, (event) => deliver(event), gives_signs ? onSilent : undefined);
   const stream = createHostStream((reason) => {
     disconnect();
     if (reason !== null) log.warning('host dropped', { id, reason });

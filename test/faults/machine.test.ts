@@ -8,6 +8,7 @@ import { testApp } from '#test/support/app.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
 import { freePort } from '#test/support/free-port.ts';
 import { type Programs, removeFolder, startPrograms } from '#test/support/programs.ts';
+import { smallDisk } from '#test/support/small-disk.ts';
 import { until } from '#test/support/until.ts';
 
 /** Disks that are full or damaged, descriptors that run out, clocks that jump. */
@@ -22,7 +23,7 @@ async function start(options: Parameters<typeof startPrograms>[0]): Promise<Prog
   stops.push(async () => {
     await programs.stop('SIGKILL');
     // A file system of its own cannot be removed while it is mounted.
-    if (programs.directory !== disk) removeFolder(programs);
+    if (programs.directory !== disk?.folder) removeFolder(programs);
   });
   await until(
     () => options?.role === 'server' || programs.output().includes('curl'),
@@ -39,34 +40,19 @@ async function tools(url: string): Promise<string[]> {
   return names;
 }
 
-/** A small file system of its own; undefined where this user may not have one. */
-function smallDisk(): string | undefined {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-disk-'));
-  const { exitCode } = Bun.spawnSync(['mount', '-t', 'tmpfs', '-o', 'size=6m', 'tmpfs', folder]);
-  stops.push(() => rmSync(folder, { recursive: true, force: true }));
-  if (exitCode === 0) stops.push(() => Bun.spawnSync(['umount', '-l', folder]));
-  return exitCode === 0 ? folder : undefined;
-}
+const disk = smallDisk(6);
+if (disk !== null) stops.push(disk.remove);
 
-const disk = smallDisk();
-
-test.skipIf(disk === undefined)(
+test.skipIf(disk === null)(
   'a full disk: reads and tool calls go on, writes are refused with a sentence, and room heals it',
   async () => {
-    const programs = await start({ env: { SVC_DATA_DIR: disk ?? '', SVC_GENERATED_DIR: join(disk ?? '', 'generated') } });
+    const programs = await start({ env: { SVC_DATA_DIR: disk!.folder, SVC_GENERATED_DIR: join(disk!.folder, 'generated') } });
     const agent = await programs.api<{ token: string }>('POST', '/agent-tokens', {
       name: 'Claude',
       duration_minutes: 60,
       scopes: ['read'],
     });
-    const filler = join(disk ?? '', 'filler');
-    for (let size = 8_000_000; size >= 1; size = Math.floor(size / 2)) {
-      try {
-        writeFileSync(filler, Buffer.alloc(size), { flag: 'a' });
-      } catch {
-        // No room for so much: try half.
-      }
-    }
+    disk!.fill();
     const [item] = (await programs.api<{ items: { id: string }[] }>('GET', '/tools')).items;
     const refusals: string[] = [];
     for (let i = 0; i < 60 && refusals.length === 0; i++) {
@@ -93,7 +79,7 @@ test.skipIf(disk === undefined)(
     // That a credential was used cannot be stored.
     const authorization = `Bearer ${agent.token}`;
     expect((await fetch(`${programs.url}/api/v1/tools`, { headers: { authorization } })).status).toBe(200);
-    rmSync(filler);
+    disk!.empty();
     await until(async () => (await fetch(`${programs.url}/readyz`)).ok);
     await until(
       async () => (await programs.api('PATCH', `/tools/${item?.id}`, { description: 'There is room again' })) !== undefined,

@@ -27,7 +27,8 @@ export interface Cluster {
   readonly redis: FaultProxy;
   readonly database: TestDatabase;
   startServer(again?: Programs): Promise<Programs>;
-  startHost(): Member;
+  /** @param env further variables of this host. */
+  startHost(env?: Record<string, string>): Member;
   /** @returns its address too. */
   startAgent(): Promise<Member & { readonly url: string }>;
   stop(): Promise<void>;
@@ -109,7 +110,7 @@ export async function startCluster(
       else servers[servers.indexOf(again)] = server;
       return server;
     },
-    startHost: () => spawn('mcp-host/main.ts', {}, commands.host),
+    startHost: (env = {}) => spawn('mcp-host/main.ts', env, commands.host),
     async startAgent() {
       const agent_port = freePort();
       const agent = spawn('agent/main.ts', { SVC_AGENT_MCP_PORT: String(agent_port) });

@@ -72,6 +72,9 @@ export interface NamedList {
   readonly list?: string;
 }
 
+/** How often a connected host posts a sign of life, and the time without one after which it counts as disconnected. */
+export const SIGN_OF_LIFE: { readonly every_ms: number; readonly silent_ms: number } = { every_ms: 3_000, silent_ms: 10_000 };
+
 /** Events that the server sends on a host's stream. */
 export type HostEvent =
   | { readonly event: 'snapshot'; readonly data: SnapshotEvent | string }
@@ -102,10 +105,15 @@ export const Acknowledgement = v.object({
   load_ms: v.nullish(v.number(), null),
   url: v.nullish(v.string(), null),
   error: v.nullish(v.string(), null),
+  disk_fault: v.nullish(v.string()),
   request_id: v.nullish(v.string(), null),
 });
 
 export type Acknowledgement = v.InferOutput<typeof Acknowledgement>;
+
+/** A host's sign of life. */
+export const SignOfLife = v.object({ disk_fault: v.nullish(v.string(), null) });
+export type SignOfLife = v.InferOutput<typeof SignOfLife>;
 
 /** A person's decision on the confirmation page, sent to all hosts. */
 export interface DecisionEvent {

@@ -33,7 +33,9 @@ export const HostAck = v.object({
   acked_ms: v.nullable(v.number()),
   load_ms: v.nullable(v.number()),
   error: v.nullable(v.string()),
+  disk_fault: v.pipe(v.optional(v.string()), v.description('Why what it serves is not saved on its disk')),
 });
+export type HostAck = v.InferOutput<typeof HostAck>;
 
 /** A warning of a deploy gate and its definition. */
 export const GateFinding = v.object({
@@ -65,6 +67,10 @@ export const HostState = v.object({
   snapshot_version: v.nullable(v.number()),
   connected_at: Timestamp,
   error: v.pipe(v.nullable(v.string()), v.description('Why it rejected the latest snapshot; it keeps serving the previous one')),
+  disk_fault: v.pipe(
+    v.nullable(v.string()),
+    v.description('What it could not save on its disk: after a restart without the server it would use older copies'),
+  ),
 });
 export type HostState = v.InferOutput<typeof HostState>;
 

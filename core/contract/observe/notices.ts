@@ -13,6 +13,10 @@ export const EVENT_CHOICES = {
   test_failed: { label: 'Test failed', help: 'A test that passed before, or that never ran, fails.' },
   drift: { label: 'Drift', help: 'A deployed definition no longer fits its tables.' },
   host_gone: { label: 'Host lost', help: 'An MCP host has been disconnected for 30 seconds, or is connected again.' },
+  host_disk: {
+    label: 'Host disk',
+    help: 'An MCP host cannot save what it serves on its disk, or can again. After a restart without the server it would use older copies.',
+  },
   certificate: { label: 'Certificate', help: 'A certificate was issued, or an order failed.' },
   guard_hit: { label: 'Change refused', help: 'The prompt guard or another control refused a change.' },
   login_locked: { label: 'Sign-in locked', help: 'Sign-ins are refused after too many failures.' },

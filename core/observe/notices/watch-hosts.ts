@@ -1,11 +1,11 @@
 import type { Platform } from '#core/platform/platform.ts';
 import type { WithHosts } from '#core/hosts/host-registry.ts';
-import { isNetworkHost } from '#core/contract/deploy/deploy.ts';
+import { type HostState, isNetworkHost } from '#core/contract/deploy/deploy.ts';
 import { runEvery } from '#core/platform/run-every.ts';
-import { markEmitted, emitOnce, endNotice, lastingKeys } from '#core/records/events.ts';
+import { beginNotice, markEmitted, emitOnce, endNotice, lastingKeys } from '#core/records/events.ts';
 
-const LOOK_MS = 5_000;
-/** A host that restarts reconnects within this time. */
+const LOOK_MS = 2_000;
+/** Counted from the last sign of life. A host that restarts reconnects within this time. */
 const GONE_MS = 30_000;
 /** Every server checks, but only one reports a lost host. A host that signed off is not reported. */
 const ONCE_MS = 5 * 60_000;
@@ -24,9 +24,10 @@ export function createHostWatch(app: Platform & WithHosts): () => Promise<void> 
   return async () => {
     const now = app.clock().getTime();
     const present = app.hosts.list().filter(({ id }) => isNetworkHost(id));
-    for (const { id, url } of present) seen.set(id, { url, at: now });
+    for (const { id, url } of present) seen.set(id, { url, at: now - app.hosts.silent_ms(id) });
+    const connected = new Set(present.map(({ id }) => id));
     for (const [id, { url, at }] of seen) {
-      if (now - at < GONE_MS) continue;
+      if (connected.has(id) || now - at < GONE_MS) continue;
       const path = stableId(id);
       // It crashed and restarted with a new id.
       const is_back = present.some((host) => stableId(host.id) === path && Date.parse(host.connected_at) > at - SKEW_MS);
@@ -37,7 +38,23 @@ export function createHostWatch(app: Platform & WithHosts): () => Promise<void> 
     }
     const here = new Set(present.map(({ id }) => keyOf(id)));
     for (const key of await lastingKeys(app, 'host_gone')) if (here.has(key)) await endNotice(app, key);
+    await noticeDisks(app, present);
   };
+}
+
+/** Begins and ends the notices of hosts that cannot save what they serve. */
+async function noticeDisks(app: Platform, present: readonly HostState[]): Promise<void> {
+  const noticed = await lastingKeys(app, 'host_disk');
+  const failing = new Set<string>();
+  for (const { id, url, disk_fault } of present) {
+    if (disk_fault === null) continue;
+    const key = diskKeyOf(id);
+    failing.add(key);
+    if (!noticed.has(key)) await beginNotice(app, 'host_disk', key, { id, url, fault: disk_fault });
+  }
+  for (const key of new Set(present.map(({ id }) => diskKeyOf(id)))) {
+    if (noticed.has(key) && !failing.has(key)) await endNotice(app, key);
+  }
 }
 
 /** Records that a host signed off, so that it is not reported as lost. */
@@ -45,6 +62,7 @@ export const recordSignOff = (app: Platform, id: string): Promise<void> =>
   markEmitted(app, 'host_gone', { key: id, within_ms: ONCE_MS });
 
 const keyOf = (id: string): string => `host_gone:${stableId(id)}`;
+const diskKeyOf = (id: string): string => `host_disk:${stableId(id)}`;
 
 /** The part of a host's id that stays the same across restarts, without the random suffix. */
 const stableId = (id: string): string => id.replace(/-[0-9a-f]{8}$/, '');

@@ -11,6 +11,8 @@ export function clusterTables(k: Kit) {
     connected_at: k.text().notNull(),
     /** The server renews this time while the host is connected. */
     seen_at: k.real().notNull(),
+    /** The host's last sign of life that arrived at another server. */
+    signed_at: k.real(),
     /** Number of the host's answers. An answer may arrive at any server. */
     acks: k.int().notNull(),
     url: k.text(),
@@ -18,6 +20,7 @@ export function clusterTables(k: Kit) {
     checksum: k.text(),
     load_ms: k.real(),
     error: k.text(),
+    disk_fault: k.text(),
     /** The last address that the host should try to listen on, and the error. */
     probe: k.text(),
     probe_error: k.text(),

@@ -2,6 +2,7 @@ import { importJWK, type JWK } from 'jose';
 import type { JwtIssuer } from '#core/contract/settings/jwt-issuers.ts';
 import { chooseKey, DOCUMENT_LIMIT, type GetDocument, readJwks } from '#core/edge/issuer-keys.ts';
 import { documentOf } from '#core/engines/shared/bounded-text.ts';
+import type { SavedCopies } from '#core/lib/saved-copies.ts';
 import type { Log } from '#core/process/log.ts';
 import { isMembers } from '#mcp-host/protocol/messages.ts';
 import type { Ask } from '../introspection.ts';
@@ -13,6 +14,7 @@ export type ForeignKeySets = Readonly<Record<string, { readonly url: string | nu
 export interface ForeignKeysOptions {
   readonly ask: Ask;
   readonly file: ListFile<ForeignKeySets>;
+  readonly copies: Pick<SavedCopies, 'save'>;
   readonly log: Log;
   /** Monotonic, in ms. */
   readonly ticks: () => number;
@@ -54,7 +56,7 @@ export const foreignKeysFile = (path: string): ListFile<ForeignKeySets> =>
 
 const isSet = (value: unknown): boolean => isMembers(value) && Array.isArray(value['keys']);
 
-export function createForeignKeys({ ask, file, log, ticks }: ForeignKeysOptions): ForeignKeys {
+export function createForeignKeys({ ask, file, copies, log, ticks }: ForeignKeysOptions): ForeignKeys {
   const sets = new Map<string, KeySet>();
   let edition = 0;
 
@@ -68,7 +70,7 @@ export function createForeignKeys({ ask, file, log, ticks }: ForeignKeysOptions)
   };
   const keep = async () => {
     const all = Object.fromEntries([...sets].map(([issuer, { url, keys }]) => [issuer, { url, keys }]));
-    await file.write(all).catch((error: unknown) => log.error('foreign_keys_not_kept', { error: String(error) }));
+    await copies.save('The list of keys of other issuers', () => file.write(all));
   };
   const read = async (set: KeySet, issuer: JwtIssuer): Promise<void> => {
     try {

@@ -1,6 +1,7 @@
 import { type CompactJWSHeaderParameters, importJWK } from 'jose';
 import { ACCESS_TOKEN_ALGORITHM, isIssuedAfter } from '#core/edge/identity.ts';
 import type { EndedGrant, IdentityList, Until } from '#core/contract/deploy/control.ts';
+import type { SavedCopies } from '#core/lib/saved-copies.ts';
 import type { Log } from '#core/process/log.ts';
 import { isMembers } from '#mcp-host/protocol/messages.ts';
 import { type ListFile, listFile } from '../list-file.ts';
@@ -38,6 +39,8 @@ const KINDS = ['grant', 'sub', 'client_id'] as const;
 
 export const identityFile = (path: string): ListFile<IdentityList> => listFile(path, isIdentityList, 'a list of signing keys');
 
+const COPY = 'The list of signing keys and ended sign-ins';
+
 const isIdentityList = (value: unknown): value is IdentityList =>
   isMembers(value) &&
   typeof value['issuer'] === 'string' &&
@@ -46,7 +49,7 @@ const isIdentityList = (value: unknown): value is IdentityList =>
   Array.isArray(value['jwks']['keys']) &&
   Array.isArray(value['ended']);
 
-export function createIdentityState(file: ListFile<IdentityList>, log: Log): IdentityState {
+export function createIdentityState(file: ListFile<IdentityList>, copies: Pick<SavedCopies, 'note'>, log: Log): IdentityState {
   let list: IdentityList | null = null;
   let keys: ReadonlyMap<string, CryptoKey> = new Map();
   let ended = toEnded([]);
@@ -63,8 +66,9 @@ export function createIdentityState(file: ListFile<IdentityList>, log: Log): Ide
     pending_write = file.write(next).then(
       () => {
         if (unsaved === next) unsaved = null;
+        copies.note(COPY, null);
       },
-      (error: unknown) => log.error('identity_not_kept', { error: String(error) }),
+      (error: unknown) => copies.note(COPY, error),
     );
     return pending_write;
   };

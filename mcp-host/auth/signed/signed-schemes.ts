@@ -1,6 +1,7 @@
 import type { Addresses } from '#core/edge/requested-address.ts';
 import { EVERYTHING } from '#core/edge/identity.ts';
 import type { IdentityList } from '#core/contract/deploy/control.ts';
+import type { SavedCopies } from '#core/lib/saved-copies.ts';
 import type { Log } from '#core/process/log.ts';
 import { endpointOf } from '#core/edge/mcp-endpoint.ts';
 import type { Ask } from '../introspection.ts';
@@ -23,6 +24,7 @@ export interface SignedFiles {
 
 interface SignedOptions extends SignedFiles {
   readonly ask: Ask;
+  readonly copies: Pick<SavedCopies, 'save' | 'note'>;
   readonly addresses: Addresses;
   /** The same array until other toolsets are deployed. */
   readonly toolsets: () => readonly ToolsetAccess[];
@@ -40,9 +42,9 @@ export interface SignedSchemes {
 }
 
 export function createSignedSchemes(options: SignedOptions): SignedSchemes {
-  const { ask, addresses, toolsets, log, now, ticks } = options;
-  const identity = createIdentityState(options.identity ?? noListFile(), log);
-  const foreign_keys = createForeignKeys({ ask, file: options.foreign_keys ?? noListFile(), log, ticks });
+  const { ask, copies, addresses, toolsets, log, now, ticks } = options;
+  const identity = createIdentityState(options.identity ?? noListFile(), copies, log);
+  const foreign_keys = createForeignKeys({ ask, file: options.foreign_keys ?? noListFile(), copies, log, ticks });
   /** The scopes that a client requests for an endpoint: its only toolset, or `otherwise` at an endpoint with several. */
   const scopes =
     (otherwise: () => readonly string[]) =>

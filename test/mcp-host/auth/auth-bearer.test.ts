@@ -6,6 +6,7 @@ import { Client as ModernClient, StreamableHTTPClientTransport as ModernTranspor
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { LiveToken } from '#core/contract/deploy/control.ts';
+import { createSavedCopies } from '#core/lib/saved-copies.ts';
 import { createLog } from '#core/process/log.ts';
 import { createBearer } from '#mcp-host/auth/bearer.ts';
 import { tokenFile } from '#mcp-host/auth/list-file.ts';
@@ -278,7 +279,7 @@ describe('a host that is cut off', () => {
     rmSync(path);
     mkdirSync(path);
     await tell({ ...token, revoked: true });
-    await until(() => host.log.some(({ message }) => message === 'tokens_not_kept'));
+    await until(() => host.log.some(({ message }) => message === 'copy_not_saved'));
     rmSync(path, { recursive: true });
     await until(() => existsSync(path) && readFileSync(path, 'utf8').includes('"revoked":true'));
   });
@@ -294,6 +295,7 @@ describe('a host that is cut off', () => {
     const bearer = createBearer({
       file: { ...real, write },
       openSecret,
+      copies: createSavedCopies({ onChange: () => undefined }),
       log: createLog('ERROR', () => undefined),
       now: () => now,
     });

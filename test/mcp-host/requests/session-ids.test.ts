@@ -2,6 +2,8 @@ import { expect, test } from 'bun:test';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createSavedCopies } from '#core/lib/saved-copies.ts';
+import { createLog } from '#core/process/log.ts';
 import { createEndedSessions, createSessionIds } from '#mcp-host/requests/session-ids.ts';
 import { ADOPTED_MS, createSessions } from '#mcp-host/requests/sessions.ts';
 
@@ -9,11 +11,14 @@ const KEY = 'the first key of the installation, long enough';
 const OLDER = 'an older key of the installation, long enough';
 const DAY_MS = 24 * 3_600_000;
 
+const log = createLog('ERROR', () => undefined);
+const copies = createSavedCopies({ onChange: () => undefined });
+
 /** The sessions of a host with these keys, and its clock. */
 function host(keys: readonly string[] = [KEY], limit = 100, path?: string) {
   const clock = { now: 1_000 };
   const now = () => clock.now;
-  const ended = createEndedSessions({ now, lasts_ms: ADOPTED_MS, path });
+  const ended = createEndedSessions({ now, lasts_ms: ADOPTED_MS, file: path === undefined ? undefined : { path, copies, log } });
   const sessions = createSessions({ now, ended, ids: createSessionIds(keys), limit });
   const open = (owner = 'token:1') => sessions.open(owner, '2025-06-18', 'Somebody')?.id ?? '';
   return { clock, sessions, open, ended };

@@ -60,7 +60,7 @@ function openHost(t: TestApp) {
         held = registry;
         if (fresh) stale = false;
       },
-      keep: async (draft) => (await draft?.())?.keep(),
+      save: async (write) => write?.(),
       acknowledge: ({ error, load_ms = null }) =>
         t.app.hosts.acknowledge('h1', {
           ...ANSWER,

@@ -3,7 +3,8 @@ import { afterEach, describe, expect, test } from 'bun:test';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createHosts, type SharedHost } from '#core/hosts/host-registry.ts';
+import { createHosts } from '#core/hosts/host-registry.ts';
+import type { SharedHost } from '#core/hosts/sharing.ts';
 import { createConfirmedLists } from '#core/hosts/confirmed-lists.ts';
 import { modern, testHost } from '#test/mcp-host/support.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';
@@ -159,7 +160,7 @@ describe('who waits until hosts have taken a list', () => {
     const { hosts } = createHosts(() => new Date());
     const tell = () => Promise.resolve();
     const there = { connected_at: '2026-03-01T12:00:00.000Z', url: null, snapshot_version: null, error: null };
-    const silent = { acks: 0, checksum: null, load_ms: null, probe: null, probe_error: null };
+    const silent = { acks: 0, checksum: null, load_ms: null, probe: null, probe_error: null, disk_fault: null, signed_at: null };
     const other: SharedHost = { id: 'other', connection: 'c', ...there, ...silent };
     const leave = hosts.connect('mine', () => undefined);
     hosts.learn([other]);

@@ -346,7 +346,7 @@ describe('without its server', () => {
     rmSync(path);
     mkdirSync(path);
     await end({ grant: 'grant-1', before: seconds() });
-    await until(() => hosts[0]!.log.some(({ message }) => message === 'identity_not_kept'));
+    await until(() => hosts[0]!.log.some(({ message }) => message === 'copy_not_saved'));
     rmSync(path, { recursive: true });
     await until(() => existsSync(path) && readFileSync(path, 'utf8').includes('grant-1'));
   });

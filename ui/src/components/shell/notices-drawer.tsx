@@ -26,6 +26,7 @@ const TONES: Readonly<Record<NoticeItem['event'], Tone>> = {
   test_failed: 'bad',
   drift: 'warning',
   host_gone: 'bad',
+  host_disk: 'bad',
   certificate: 'plain',
   guard_hit: 'warning',
   login_locked: 'warning',

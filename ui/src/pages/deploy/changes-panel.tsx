@@ -242,6 +242,11 @@ function Live(props: { status: Status; busy: boolean; onStop: () => void }) {
                   {'connected'} <Ago iso={host.connected_at} />
                 </span>
                 <Show when={host.error}>{(error) => <span class="small">{`Rejected the latest version: ${error()}`}</span>}</Show>
+                <Show when={host.disk_fault}>
+                  {(fault) => (
+                    <Notice tone="warning">{`${fault()} If this host restarts while the server is away, it uses older copies.`}</Notice>
+                  )}
+                </Show>
               </li>
             )}
           </For>

@@ -1,0 +1,2 @@
+ALTER TABLE `hosts` ADD `signed_at` real;--> statement-breakpoint
+ALTER TABLE `hosts` ADD `disk_fault` text;
