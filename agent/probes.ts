@@ -1,6 +1,7 @@
 import { createProbes, type ProbeSecrets, type Readiness } from '#core/edge/probes.ts';
 import { createRequestDurations, metric } from '#core/lib/metrics/metrics-text.ts';
 import { createProcessMetrics } from '#core/lib/metrics/process-metrics.ts';
+import { buildInfo } from '#core/process/build-info.ts';
 import type { Tally } from './tools/tools.ts';
 
 /** `/livez`, `/readyz` and `/metrics` of the agent endpoint. */
@@ -49,7 +50,7 @@ export function createAgentProbes(options: AgentProbeOptions): AgentProbes {
         'Arguments that callers sent and tools do not declare, ignored or refused; without those that clients are known to add.',
         [[{}, options.tally.undeclared]],
       );
-      return requests.text() + undeclared + (await processMetrics());
+      return requests.text() + undeclared + buildInfo('agent') + (await processMetrics());
     },
   });
   return {

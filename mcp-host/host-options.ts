@@ -41,6 +41,8 @@ export interface HostOptions {
   /** Whether a secret was sealed with another key than the first. The host then requests the snapshot again. */
   readonly staleSecret?: (sealed: string) => boolean;
   readonly file: SnapshotFile;
+  /** The folder with the host's files, whose disk is measured; absent: none. */
+  readonly folder?: string;
   /** File for the id of the host's installation; absent: it is not stored. */
   readonly installation?: ListFile<StoredInstallation>;
   /** Files for configurations beside the live one; absent: they are not stored. */

@@ -46,6 +46,7 @@ export interface Observation {
 export interface ObservationOptions {
   readonly id: string;
   readonly boot_id: string;
+  readonly folder: string | null;
   readonly otlp_endpoint: string | null;
   readonly now: () => number;
   /** `SVC_ENCRYPTION_KEY`. */
@@ -84,6 +85,7 @@ export function createObservation(options: ObservationOptions): Observation {
   });
   const tracing = createTracing({ endpoint: otlp_endpoint, id, log });
   const metrics = createMetrics({
+    folder: options.folder,
     sources,
     limits,
     state: () => ({

@@ -48,7 +48,8 @@ export function createRequestPath(options: HostOptions, state: HostState, { serv
     now,
     ticks,
   });
-  const observation = createObservation({ ...state, id, boot_id, otlp_endpoint, keys, serving, auth, control, log });
+  const { folder = null } = options;
+  const observation = createObservation({ ...state, id, boot_id, folder, otlp_endpoint, keys, serving, auth, control, log });
   const dispatch = createDispatch({
     ...state,
     confirmations,

@@ -54,6 +54,7 @@ export async function hostOptions(env: Env, log: Log): Promise<HostOptions> {
     openSecret: (sealed, path) => keyring.open(sealed, path),
     staleSecret: (sealed) => keyring.stale(sealed),
     file: snapshotFile(join(directory, 'snapshot.json')),
+    folder: directory,
     installation: installationFile(join(directory, 'installation.json')),
     beside: sideSnapshotFiles(join(directory, 'candidates')),
     auth: {

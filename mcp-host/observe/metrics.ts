@@ -8,7 +8,9 @@ import {
   histogram,
   observe,
 } from '#core/lib/metrics/metrics-text.ts';
-import { type CallOutcome, outcomeOf } from '#core/contract/observe/outcomes.ts';
+import { diskMetrics } from '#core/lib/metrics/disk-metrics.ts';
+import { buildInfo } from '#core/process/build-info.ts';
+import { createCallCounts, REMOVED } from './call-counts.ts';
 import { createProcessMetrics } from '#core/lib/metrics/process-metrics.ts';
 import type { Registry } from '#mcp-host/registry/registry.ts';
 import type { RateLimits } from '#mcp-host/limits/rate-limit.ts';
@@ -33,6 +35,8 @@ export interface Metrics {
 export interface MetricsOptions {
   readonly sources: ConnectionPools;
   readonly limits: RateLimits;
+  /** The folder for copies; null: the host stores nothing. */
+  readonly folder: string | null;
   /** Values that other parts of the host count. */
   readonly state: () => {
     readonly snapshot_version: number | null;
@@ -55,8 +59,6 @@ interface Operation {
   readonly buckets: Buckets;
 }
 
-/** Label of tools that are no longer deployed, so that the number of labels does not grow. */
-const REMOVED = '_removed';
 /** Methods whose param `name` becomes a label, if the registry has the definition. */
 const NAMED: ReadonlyMap<string, (registry: Registry, name: string) => boolean> = new Map([
   ['tools/call', ({ tools }: Registry, name: string) => tools.has(name)],
@@ -70,10 +72,11 @@ class HostMetrics implements Metrics {
   readonly #options: MetricsOptions;
   /** By the name of the tool or prompt; each has few operations. */
   #operations = new Map<string, Operation[]>();
-  readonly #databases = new Map<string, Buckets>();
+  /** By the name of the connection. */
+  #databases = new Map<string, { readonly db_type: string; readonly buckets: Buckets }>();
   readonly #ended = new Map<string, Buckets>();
   readonly #faults = new Map<string, number>();
-  readonly #outcomes = new Map<CallOutcome, number>();
+  readonly #calls = createCallCounts();
   readonly #confirmations = new Map<string, number>();
   #undeclared = 0;
   readonly #refusals = new Map<number, number>();
@@ -93,16 +96,13 @@ class HostMetrics implements Metrics {
     const transport = exchange.peer.listener === 0 ? 'pipe' : 'tcp';
     const { buckets } = operationOf(this.#operations, method, name, version, error, transport);
     observe(buckets, (performance.now() - record.started) / 1_000);
-    if (record.logged !== null) {
-      const outcome = outcomeOf(record.logged.fault?.code ?? null);
-      this.#outcomes.set(outcome, (this.#outcomes.get(outcome) ?? 0) + 1);
-    }
+    if (record.logged !== null) this.#calls.add(record.logged);
     if (record.fault !== null) this.#faults.set(record.fault, (this.#faults.get(record.fault) ?? 0) + 1);
     const { confirmation } = record;
     if (confirmation !== null) this.#confirmations.set(confirmation, (this.#confirmations.get(confirmation) ?? 0) + 1);
     this.#undeclared += record.undeclared;
     if (connection === null || query_to === 0) return;
-    observe(bucketsOf(this.#databases, connection.db_type), (query_to - query_from) / 1_000);
+    observe(this.#databaseOf(connection.name, connection.db_type), (query_to - query_from) / 1_000);
   }
 
   endSession(version: string, ms: number): void {
@@ -120,6 +120,19 @@ class HostMetrics implements Metrics {
       addBuckets(operationOf(merged, method, known, version, error, transport).buckets, buckets);
     }
     this.#operations = merged;
+    const databases = this.#databases;
+    this.#databases = new Map();
+    const connections = new Set(registry.connections.map((connection) => connection.name));
+    for (const [name, { db_type, buckets }] of databases) {
+      addBuckets(this.#databaseOf(connections.has(name) ? name : `${REMOVED} ${db_type}`, db_type), buckets);
+    }
+    this.#calls.use(registry);
+  }
+
+  #databaseOf(name: string, db_type: string): Buckets {
+    let found = this.#databases.get(name);
+    if (found === undefined) this.#databases.set(name, (found = { db_type, buckets: createBuckets() }));
+    return found.buckets;
   }
 
   async text(): Promise<string> {
@@ -139,7 +152,10 @@ class HostMetrics implements Metrics {
       histogram(
         'db_client_operation_duration_seconds',
         'Duration of statements, from getting a slot to the last row.',
-        [...this.#databases].map(([db_system_name, buckets]) => [{ db_system_name }, buckets]),
+        [...this.#databases].map(([name, { db_type, buckets }]) => [
+          { db_system_name: db_type, connection: name.startsWith(`${REMOVED} `) ? REMOVED : name },
+          buckets,
+        ]),
       ),
       metric(
         'counter',
@@ -147,12 +163,7 @@ class HostMetrics implements Metrics {
         'Calls that failed inside their tool or resource, by reason.',
         [...this.#faults].map(([code, count]) => [{ code }, count] as const),
       ),
-      metric(
-        'counter',
-        'sluice_calls_total',
-        'Calls of tools, resources and prompts, by how they ended.',
-        [...this.#outcomes].map(([outcome, count]) => [{ outcome }, count] as const),
-      ),
+      this.#calls.text(),
       metric(
         'counter',
         'sluice_confirmations_total',
@@ -194,6 +205,8 @@ class HostMetrics implements Metrics {
         'The snapshot being served.',
         now.snapshot_version === null ? null : [[{ version: now.snapshot_version, checksum: now.checksum ?? '' }, 1]],
       ),
+      buildInfo('host'),
+      this.#options.folder === null ? '' : await diskMetrics(this.#options.folder),
       await this.#processMetrics(),
     ].join('');
   }

@@ -7,28 +7,50 @@ import { storedDevSecrets } from '#core/edge/dev-secrets.ts';
 import type { Env } from '#core/process/env.ts';
 import { AppError } from '#core/errors.ts';
 import { draftOf, syncFolder } from '#core/lib/durable-file.ts';
-import type { Command } from './command.ts';
+import { BACKUP_AT, writeMeta } from '#core/store/meta.ts';
+import { type Command, UsageError } from './command.ts';
 import { embeddedFile, openAsIs, readEnvironment } from './open.ts';
 
 export const backup: Command = {
-  usage: 'backup <file>',
+  usage: 'backup <file> | backup --done',
   summary: 'Copy the metadata database, even while the server runs (PostgreSQL: print the pg_dump command)',
-  words: 1,
-  async run({ positionals: [name = ''] }, terminal) {
+  options: { done: { type: 'boolean' } },
+  words: [0, 1],
+  async run({ positionals: [name], values }, terminal) {
+    if ((name === undefined) !== (values['done'] === true)) throw new UsageError('Name a file, or write --done, not both.');
     const { env } = readEnvironment(terminal);
+    if (name === undefined) {
+      await recordDone(env);
+      terminal.out('The backup is recorded: the metrics show its age from now on.\n');
+      return 0;
+    }
     if (embeddedFile(env) === null) {
       terminal.out(`${dumpLine(databaseUrl(env), name)}\n`);
       terminal.err(
-        `Run this command. It prompts for the password, or takes it from PGPASSWORD or the password file.\n${notInBackup(env)}\n`,
+        `Run this command. It prompts for the password, or takes it from PGPASSWORD or the password file. Run \`sluice backup --done\` after it, for the age of the backup in the metrics.\n${notInBackup(env)}\n`,
       );
       return 0;
     }
     const target = resolve(name);
     await copyEmbedded(env, target);
+    // The copy is complete, whether or not its time can be stored.
+    await recordDone(env).catch(() =>
+      terminal.err('The time of the backup could not be stored: its age in the metrics is wrong.\n'),
+    );
     terminal.out(`The metadata database was copied to ${target}. ${notInBackup(env)}\n`);
     return 0;
   },
 };
+
+/** Stores the time of a backup, which has just ended, for the metric with its age. */
+async function recordDone(env: Env): Promise<void> {
+  const { store } = await openAsIs(env);
+  try {
+    await store.write((tx) => writeMeta(store, tx, BACKUP_AT, new Date().toISOString()));
+  } finally {
+    await store.close();
+  }
+}
 
 /** Lists what a copy of the database does not contain. */
 function notInBackup({ SVC_DATA_DIR, SVC_SQLITE_DIR }: Env): string {

@@ -1,6 +1,5 @@
-import { Database } from 'bun:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync, readdirSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -254,34 +253,6 @@ describe('export and import', () => {
     expect((await cli(['import', file])).code).toBe(1);
     expect((await cli(['import', file, '--dry-run'])).code).toBe(1);
     expect(await t.app.store.db.select().from(t.app.store.tables.connections)).toEqual([]);
-  });
-});
-
-describe('backup', () => {
-  test('copies the database of a running server for its owner only, and never over a file', async () => {
-    await t.signIn();
-    await addConnection('hunter2 hunter2');
-    const target = join(t.directory, "it's a copy.sqlite");
-    const { code, out } = await cli(['backup', target]);
-    expect([code, out]).toEqual([0, expect.stringContaining(`uploaded files are in ${join(t.directory, 'databases')}`)]);
-    expect(out).toContain('SVC_ENCRYPTION_KEY');
-    expect(statSync(target).mode & 0o777).toBe(0o600);
-    const copy = new Database(target, { readonly: true });
-    expect(copy.query('select name from connections').all()).toEqual([{ name: 'shop' }]);
-    copy.close();
-    expect(await cli(['backup', target])).toMatchObject({ code: 1, err: expect.stringContaining('already') });
-    expect((await cli(['backup', join(t.directory, 'no', 'such', 'folder')])).code).toBe(1);
-    expect(readdirSync(t.directory).filter((name) => name.endsWith('.new'))).toEqual([]);
-    const restored = join(t.directory, 'restored');
-    expect((await cli(['check'], { SVC_DATABASE_URL: `file:${target}`, SVC_DATA_DIR: restored })).code).toBe(0);
-  });
-
-  test('of PostgreSQL is a line for pg_dump that holds no password', async () => {
-    const SVC_DATABASE_URL = 'postgres://sluice:hunter2@db.example:5433/meta?sslmode=require&password=hunter3';
-    const { code, out, err } = await cli(['backup', "it's.dump"], { SVC_DATABASE_URL });
-    expect(code).toBe(0);
-    expect(out).toBe(`pg_dump --format=custom --file='it'\\''s.dump' 'postgres://sluice@db.example:5433/meta?sslmode=require'\n`);
-    expect(out + err).not.toContain('hunter');
   });
 });
 

@@ -142,6 +142,14 @@ describe('/metrics of the server', () => {
     expect(text).toContain('sluice_deploys_total{kind="activate",outcome="succeeded"} 1\n');
     expect(text).toContain('sluice_active_snapshot_info{version="1"} 1\n');
     expect(text).toContain('sluice_deployment_status{status="running"} 1\n');
+    expect(text).toContain('sluice_deploys_total{kind="activate",outcome="failed"} 0\n');
+    expect(text).toMatch(/^sluice_sign_ins_total\{outcome="refused"\} 0$/m);
+    expect(text).toMatch(/^sluice_database_size_bytes [1-9]\d+$/m);
+    expect(text).toContain('sluice_database_up 1\n');
+    expect(text).toContain('sluice_hosts_behind 0\n');
+    expect(text).toContain('sluice_notices_open{event="host_gone"} 0\n');
+    expect(text).toMatch(/^sluice_disk_free_bytes [1-9]\d+$/m);
+    expect(text).toMatch(/^sluice_build_info\{program="server",version="[\d.]+"\} 1$/m);
     expect(text).toContain('sluice_hosts_connected 1\n');
     expect(text).toContain('sluice_admin_sessions 1\n');
     expect(text).toContain('sluice_auth_failures_total 1\n');

@@ -8,8 +8,8 @@ export interface Buckets {
   sum: number;
 }
 
-/** Upper bounds in seconds, as the OpenTelemetry conventions advise for MCP and database operations. */
-const BOUNDS: readonly number[] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 120, 300];
+/** Upper bounds in seconds, as the OpenTelemetry conventions advise for MCP and database operations, and more between 10 and 50 ms. */
+const BOUNDS: readonly number[] = [0.001, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 120, 300];
 
 export const createBuckets = (): Buckets => ({ counts: new Float64Array(BOUNDS.length + 1), sum: 0 });
 

@@ -173,10 +173,14 @@ describe('/metrics', () => {
     expect(count(`mcp_method_name="tools/call",error_type="-32602",${now}`)).toBe('1');
     expect(count(`mcp_method_name="tools/list",${now}`)).toBe('1');
     expect(count(`mcp_method_name="prompts/get",gen_ai_prompt_name="greet",${now}`)).toBe('1');
-    expect(text).toContain('db_client_operation_duration_seconds_count{db_system_name="sqlite"} 4\n');
+    expect(text).toContain('db_client_operation_duration_seconds_count{db_system_name="sqlite",connection="shop"} 4\n');
+    expect(text).toMatch(/^mcp_server_operation_duration_seconds_bucket\{.*le="0.02"\} \d+$/m);
     expect(text).toContain('sluice_call_faults_total{code="sql_error"} 1\n');
-    expect(text).toMatch(/sluice_calls_total\{outcome="ok"\} \d+\n/);
-    expect(text).toContain('sluice_calls_total{outcome="tool_error"} 1\n');
+    expect(text).toMatch(/sluice_calls_total\{kind="tool",name="one",outcome="ok"\} [1-9]\d*\n/);
+    expect(text).toContain('sluice_calls_total{kind="tool",name="broken",outcome="tool_error"} 1\n');
+    // A series exists before its first failure.
+    expect(text).toContain('sluice_calls_total{kind="tool",name="one",outcome="tool_error"} 0\n');
+    expect(text).toMatch(/^sluice_build_info\{program="host",version="[\d.]+"\} 1$/m);
     expect(text).toContain('sluice_queue_places{connection="shop"} 1\n');
     expect(text).toContain('sluice_queue_completed_total{connection="shop"} 4\n');
     expect(text).toContain('sluice_sessions 1\n');
