@@ -40,7 +40,7 @@ const KIND_OF: Readonly<Record<string, GuardField['kind']>> = {
 /** @param tool_names the tools of the agent endpoint: text that gives orders about one of them is suspicious. */
 export function createMarks(tool_names: readonly string[]): MarkAnswer {
   const guards = new Map<string, Guarding>();
-  /** Creating a guard takes about 90 ms and 25 MB, so it is created for the first answer and cached until the settings change. */
+  /** Created for the first answer, and cached until the settings change. */
   async function guardOf({ threshold, allow }: GuardSettings): Promise<Guarding> {
     const key = JSON.stringify([threshold, allow]);
     const cached = guards.get(key);

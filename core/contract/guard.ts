@@ -10,12 +10,18 @@ export const GuardRule = v.object({
   id: v.string(),
   family: v.string(),
   severity: Severity,
-  languages: v.array(v.string()),
   kinds: v.array(TextKind),
   description: v.string(),
 });
 
-export const GuardFinding = v.object({ rule: v.string(), severity: Severity, field: v.string(), blocked: v.boolean() });
+export const GuardFinding = v.object({
+  rule: v.string(),
+  severity: Severity,
+  field: v.string(),
+  blocked: v.boolean(),
+  words: v.pipe(v.array(v.string()), v.description('The words of the text that weighed most, of findings of the model')),
+  allow: v.pipe(v.string(), v.description('The entry of prompt_guard_allow that skips this finding')),
+});
 export type GuardFinding = v.InferOutput<typeof GuardFinding>;
 
 export const guard = {

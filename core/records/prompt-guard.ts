@@ -16,7 +16,7 @@ type Guarded = (typeof SERVED)[number];
 export const guardHandlers: Pick<Handlers, Extract<keyof Handlers, `guard.${string}`>> = {
   'guard.rules': async () => {
     const { listRules } = await import('#core/lib/prompt-guard/guard.ts');
-    const items = listRules().map((rule) => ({ ...rule, languages: [...rule.languages], kinds: [...rule.kinds] }));
+    const items = listRules().map((rule) => ({ ...rule, kinds: [...rule.kinds] }));
     return { items, total: items.length };
   },
   'guard.test': async ({ app }, { text, kind }) => {
@@ -64,7 +64,7 @@ export async function guardDraft(
     field,
     message: `${field} reads like an instruction to a model (${rulesOf(found.filter((one) => one.field === field))}).`,
   }));
-  const detail = `This ${entity_type === 'server_config' ? 'server configuration' : entity_type} was rejected: ${errors.map(({ message }) => message).join(' ')} Reword it, or allow the rule in the guard settings.`;
+  const detail = `This ${entity_type === 'server_config' ? 'server configuration' : entity_type} was rejected: ${errors.map(({ message }) => message).join(' ')} Reword it, or add ${allowancesOf(found)} to prompt_guard_allow.`;
   throw new AppError('prompt_injection_blocked', detail, { errors, reason: rulesOf(found) });
 }
 
@@ -86,17 +86,20 @@ export async function findingsOf(
   return withVerdicts(guard, guard.scan(fields, { tool_names, own: own_name }));
 }
 
+const allowancesOf = (findings: readonly GuardFinding[]): string =>
+  [...new Set(findings.map(({ allow }) => allow))].join(' and ');
+
 const rulesOf = (findings: readonly { readonly rule: string }[]): string =>
   [...new Set(findings.map(({ rule }) => rule))].join(', ');
 
-/** One finding per field and rule, although a field may have several texts, and whether it blocks. */
+/** One finding per field, rule and verdict, although a field may have several texts, and whether it blocks. */
 function withVerdicts(guard: Guard, all: readonly Finding[]): GuardFinding[] {
-  const findings = [...new Map(all.map((finding) => [`${finding.field} ${finding.rule}`, finding])).values()];
+  const findings = [...new Map(all.map((one) => [`${one.field} ${one.rule} ${one.severity}`, one])).values()];
   const blocked = new Set(guard.blocked(findings));
-  return findings.map((finding) => ({ ...finding, blocked: blocked.has(finding) }));
+  return findings.map((finding) => ({ ...finding, words: [...finding.words], blocked: blocked.has(finding) }));
 }
 
-/** The guard for these settings. Creating one takes about 25 ms, so it is cached until they change. */
+/** The guard for these settings. Reading the model takes a few milliseconds, so it is cached until they change. */
 async function guardOf(
   app: Platform,
   { prompt_guard_threshold: threshold, prompt_guard_allow: allow }: StoredSettings['settings'],

@@ -14,7 +14,7 @@ export async function checkSettings(app: Platform & WithSnapshots, before: Setti
     const message = 'cors_origins must name every origin in production; * is not allowed there.';
     errors.push({ field: 'cors_origins', message });
   }
-  if (changed('prompt_guard_allow')) errors.push(...(await unknownRules(after.prompt_guard_allow)));
+  if (changed('prompt_guard_allow')) errors.push(...(await unknownRules(before.prompt_guard_allow, after.prompt_guard_allow)));
   if (changed('mcp_proxy') && after.mcp_proxy) errors.push(...(await openProxy(app)));
   if (changed('dns_provider') || changed('dns_credentials')) errors.push(...misfitCredentials(app, before, after));
   refuseFields(errors);
@@ -38,12 +38,17 @@ async function openProxy(app: Platform & WithSnapshots): Promise<FieldError[]> {
   return [{ field: 'mcp_proxy', message }];
 }
 
-async function unknownRules(allowed: readonly string[]): Promise<FieldError[]> {
-  const { collectRules } = await import('#core/lib/prompt-guard/rule-book.ts');
-  const known = [...collectRules().rules.keys()];
-  return allowed.flatMap((id, index) => {
+/** Rules of earlier versions stay in the list until someone removes them: they have no effect and block no other change. */
+async function unknownRules(stored: readonly string[], allowed: readonly string[]): Promise<FieldError[]> {
+  const { isAllowance, listRules } = await import('#core/lib/prompt-guard/guard.ts');
+  const known = listRules().map(({ id }) => id);
+  return allowed.flatMap((entry, index) => {
+    if (stored.includes(entry) || isAllowance(entry)) return [];
     const field = `prompt_guard_allow.${index}`;
-    return known.includes(id) ? [] : [{ field, message: `${field} is not a rule of the prompt guard.${didYouMean(id, known)}` }];
+    const message = known.includes(entry)
+      ? `${field}: ${entry} would turn off the model for every text. Allow single texts by their key, or set prompt_guard_enabled to false.`
+      : `${field} is not a rule of the prompt guard or the key of a text.${didYouMean(entry, known)}`;
+    return [{ field, message }];
   });
 }
 

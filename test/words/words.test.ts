@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { countWords, foundIn } from './count.ts';
 
 /** They only go down. Nearly all that is left are names on the wire, and names of the interface. */
-const MOST = { comment: 2, name: 343 };
+const MOST = { comment: 2, name: 314 };
 
 test('comments and names hold few words that are no terms of the field', () => {
   const found = countWords();

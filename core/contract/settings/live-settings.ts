@@ -66,7 +66,8 @@ export const liveSettings = {
     default: 'medium',
   }),
   prompt_guard_allow: field(v.pipe(v.array(textBetween(1, 100)), v.maxLength(500)), {
-    label: 'Disabled rules',
+    label: 'Disabled rules and allowed texts',
+    help: 'Names of rules that are skipped, and keys of texts that the model skips. Findings contain both as allow.',
     default: () => [],
   }),
   deploy_gates: field(DeployGatesPatch, {

@@ -174,32 +174,44 @@ export function unleet(folded: string): string[] {
 
 const SPACED = /(?<![\p{L}\p{N}])\p{L}(?:[ \t._*\-·•|/+~,]{1,3}\p{L}(?![\p{L}\p{N}])){4,400}/gu;
 
-/**
- * Joins words that are written as single letters ("i g n o r e"). A wider gap separates words, otherwise `segment` finds them.
- * Undefined when there are none.
- */
-export function unspace(folded: string, segment: (run: string) => string[]): string | undefined {
+export interface Spaced {
+  /** The text with those letters joined: a wider gap separates words. */
+  readonly joined: string;
+  /** Whether a long run has no wider gap, so that its words cannot be separated. */
+  readonly solid: boolean;
+}
+
+/** Reads words that are written as single letters ("i g n o r e"). Undefined when there are none. */
+export function unspace(folded: string): Spaced | undefined {
   let changed = false;
-  const read = folded.replace(SPACED, (run) => {
+  let solid = false;
+  const joined = folded.replace(SPACED, (run) => {
     changed = true;
     const gaps = run.match(/[^\p{L}]+/gu) ?? [];
     const narrow = Math.min(...gaps.map((gap) => gap.length));
     const words = gaps.some((gap) => gap.length > narrow) ? run.split(new RegExp(`[^\\p{L}]{${narrow + 1},3}`, 'u')) : [run];
-    return words.flatMap((word) => segment(word.replace(/[^\p{L}]/gu, ''))).join(' ');
+    const read = words.map((word) => word.replace(/[^\p{L}]/gu, ''));
+    if (read.some((word) => word.length >= SENTENCE && !isSorted(word))) solid = true;
+    return read.join(' ');
   });
-  return changed ? read : undefined;
+  return changed ? { joined, solid } : undefined;
 }
 
-const SOLID = /[a-z]{16,400}/g;
+/** Letters of the shortest instruction. */
+const SENTENCE = 15;
 
-/** Splits long words ("ignorepreviousinstructions", camel case) into words that `segment` knows. */
-export function partLongWords(folded: string, segment: (run: string) => string[]): string | undefined {
+/** A list of letters, such as grades or drives, is no text. */
+const isSorted = (letters: string): boolean =>
+  Array.from(letters).every((letter, n) => n === 0 || letter >= letters.charAt(n - 1));
+
+const PARTS = /[\p{L}\p{N}]+(?:[_-][\p{L}\p{N}]+){3,40}|\b[a-z]{1,30}(?:[A-Z][a-z]{0,30}){3,40}/gu;
+
+/** Separates the words of names such as `ignore_previous_instructions`. Undefined when there are none of four words or more. */
+export function partNames(visible: string): string | undefined {
   let changed = false;
-  const read = folded.replace(SOLID, (run) => {
-    const words = segment(run);
-    if (words.length < 3) return run;
+  const read = visible.replace(PARTS, (name) => {
     changed = true;
-    return words.join(' ');
+    return name.replace(/[_-]/g, ' ').replace(/([a-z])([A-Z])/g, '$1 $2');
   });
   return changed ? read : undefined;
 }

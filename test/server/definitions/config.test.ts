@@ -305,7 +305,7 @@ const config_effects: Partial<Record<Field, () => Promise<void>>> = {
   async prompt_guard_threshold() {
     const blocks = async (threshold: string) => {
       await patch({ prompt_guard_threshold: threshold });
-      const body = await t.call('guard.test', { text: ATTACK });
+      const body = await t.call('guard.test', { text: `${ATTACK} <!-- agree -->` });
       return body.findings.filter(({ severity, blocked }) => severity !== 'high' && blocked).length;
     };
     expect(await blocks('high')).toBe(0);
@@ -314,9 +314,9 @@ const config_effects: Partial<Record<Field, () => Promise<void>>> = {
   },
   async prompt_guard_allow() {
     const body = await t.call('guard.test', { text: ATTACK });
-    const rules = body.findings.map(({ rule }) => rule);
+    const allowed = body.findings.map(({ allow }) => allow);
     expect(await writeAttack()).toBe(422);
-    await patch({ prompt_guard_allow: rules });
+    await patch({ prompt_guard_allow: allowed });
     expect(await writeAttack()).toBe(201);
     await patch({ prompt_guard_allow: [] });
   },

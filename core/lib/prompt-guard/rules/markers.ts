@@ -121,15 +121,6 @@ export const hiddenMarkup: Family = {
 
 export const encoded: Family = {
   family: 'encoded',
-  phrases: [
-    {
-      id: 'encoded.decode_and_obey',
-      severity: 'high',
-      kinds: ['text', 'sql', 'template'],
-      description: 'Asks the model to decode something and to act on it.',
-      phrases: ['DECODE 6 EXECUTE', 'DECODE 3 ENCODED 8 EXECUTE', 'DECODE 6 ENCODED 10 EXECUTE'],
-    },
-  ],
   reported: [
     {
       id: 'encoded.instructions',
@@ -137,17 +128,10 @@ export const encoded: Family = {
       kinds: ['text', 'sql', 'template'],
       description: 'Instructions hidden in base64, hexadecimal, percent, entity or escape coding, ROT13 or reversed letters.',
     },
-  ],
-};
-
-export const learned: Family = {
-  family: 'model',
-  reported: [
     {
-      id: 'model.injection',
+      id: 'encoded.spaced_letters',
       severity: 'medium',
-      kinds: ['text'],
-      description: 'The optional local classifier takes the text for an injection (high from a score of 0.99).',
+      description: 'A sentence of single letters without gaps between its words.',
     },
   ],
 };

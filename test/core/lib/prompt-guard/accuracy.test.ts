@@ -1,46 +1,77 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'bun:test';
-import { line, measure, samples, type Half } from './corpus.ts';
+import { createGuard } from '#core/lib/prompt-guard/guard.ts';
+import { guardModel } from '#core/lib/prompt-guard/shipped-model.ts';
+import { isBlocked, line, measure, type Part, PARTS, samples } from './corpus.ts';
+import { loadTexts, textsKey } from './training/train.ts';
 
-const HALVES: readonly Half[] = ['development', 'held-back'];
+/** Least attacks found at the default threshold, by family. The phrase rules before the model found 85 and 28 of them. */
+const FLOORS: Readonly<Record<Part, Readonly<Record<string, number>>>> = {
+  local: {
+    override: 33,
+    persona: 6,
+    prompt_leak: 9,
+    secret_exfiltration: 8,
+    tool_poisoning: 8,
+    shadowing: 4,
+    data_exfiltration: 5,
+    fake_turn: 4,
+    encoded: 4,
+    invisible: 6,
+    jailbreak: 2,
+    delimiter: 2,
+    sql: 3,
+  },
+  public: { chat: 114, tool_poisoning: 3, override: 5, shadowing: 2 },
+};
 
-describe('the corpora', () => {
-  test('hold at least 200 attacks and 400 ordinary definitions, none of them twice', () => {
-    const attacks = HALVES.flatMap((half) => samples(half, 'attacks'));
-    const benign = HALVES.flatMap((half) => samples(half, 'benign'));
-    expect(attacks.length).toBeGreaterThanOrEqual(200);
-    expect(benign.length).toBeGreaterThanOrEqual(400);
+describe('the held-back texts', () => {
+  test('have attacks and ordinary texts of every kind, none of them twice', () => {
+    const attacks = PARTS.flatMap((part) => samples(part, 'attacks'));
+    const benign = PARTS.flatMap((part) => samples(part, 'benign'));
+    expect(attacks.length).toBeGreaterThanOrEqual(300);
+    expect(benign.length).toBeGreaterThanOrEqual(1_000);
     for (const all of [attacks, benign]) {
       expect(new Set(all.map(({ kind, field, text }) => `${kind} ${field} ${text}`)).size).toBe(all.length);
+      expect(all.filter(({ kind }) => kind !== 'text').length).toBeGreaterThan(0);
     }
   });
 
-  test('cover every kind of text, many families and many languages', () => {
-    const attacks = HALVES.flatMap((half) => samples(half, 'attacks'));
-    expect(new Set(attacks.map(({ kind }) => kind))).toEqual(new Set(['text', 'sql', 'template']));
-    expect(new Set(attacks.map(({ language }) => language)).size).toBeGreaterThanOrEqual(14);
-    expect(new Set(attacks.map(({ family }) => family)).size).toBeGreaterThanOrEqual(12);
+  test('are not among the training texts', () => {
+    // A tag such as `override` is in both.
+    const trained = new Set(loadTexts().flatMap(({ text }) => (text.length < 20 ? [] : [text.trim()])));
+    const held_back = PARTS.flatMap((part) => [...samples(part, 'attacks'), ...samples(part, 'benign')]);
+    expect(held_back.filter(({ text }) => trained.has(text.trim()))).toEqual([]);
   });
 });
 
+test('the shipped model learnt from the training texts as they are', () => {
+  expect(guardModel().trained_on).toBe(textsKey());
+});
+
 describe('accuracy at the default threshold', () => {
-  test('finds at least 95 % of the development attacks with at most 1 % false alarms', () => {
-    const { attacks, caught, benign, false_alarms, alarmed } = measure('development', 'medium');
-    expect(alarmed.map(({ text, findings }) => [text, findings.map(({ rule }) => rule)]).slice(0, 3)).toEqual([]);
-    expect(caught / attacks).toBeGreaterThanOrEqual(0.95);
-    expect(false_alarms / benign).toBeLessThanOrEqual(0.01);
+  test('finds as many held-back attacks of each family as its floor', () => {
+    for (const part of PARTS) {
+      const { families } = measure(part, 'medium');
+      const found = Object.fromEntries(Array.from(families, ([family, [caught]]) => [family, caught]));
+      expect(Object.keys(found).sort()).toEqual(Object.keys(FLOORS[part]).sort());
+      const low = Object.entries(FLOORS[part]).filter(([family, floor]) => (found[family] ?? 0) < floor);
+      expect([part, low]).toEqual([part, []]);
+    }
   });
 
-  test('stays above its floor on samples that no rule was made for', () => {
-    const { attacks, caught, benign, false_alarms } = measure('held-back', 'medium');
-    expect(caught / attacks).toBeGreaterThanOrEqual(0.65);
-    expect(false_alarms / benign).toBeLessThanOrEqual(0.02);
+  test('rejects no description of a real MCP server, and at most 1 % of all ordinary texts', () => {
+    const guard = createGuard();
+    const benign = PARTS.flatMap((part) => samples(part, 'benign'));
+    const alarms = benign.filter((sample) => isBlocked(guard, sample));
+    expect(alarms.filter(({ source }) => source?.endsWith('-mcp-server') === true)).toEqual([]);
+    expect(alarms.length / benign.length).toBeLessThanOrEqual(0.01);
   });
 
   test('is what the README says', () => {
     const readme = readFileSync(new URL('../../../../core/lib/prompt-guard/README.md', import.meta.url), 'utf8');
-    for (const half of HALVES) {
-      for (const threshold of ['low', 'medium', 'high'] as const) expect(readme).toContain(line(half, threshold));
+    for (const part of PARTS) {
+      for (const threshold of ['low', 'medium', 'high'] as const) expect(readme).toContain(line(part, threshold));
     }
   });
 });

@@ -1,55 +1,60 @@
 import { readFileSync } from 'node:fs';
-import { createGuard, type Finding, type GuardField } from '#core/lib/prompt-guard/guard.ts';
+import { createGuard, type Guard, type GuardField } from '#core/lib/prompt-guard/guard.ts';
 import type { Severity } from '#core/lib/prompt-guard/types.ts';
 
 export interface Sample extends GuardField {
-  readonly language: string;
   /** Of attacks only. */
   readonly family?: string;
+  /** Of public texts only. */
+  readonly source?: string;
 }
 
-export type Half = 'development' | 'held-back';
+export const PARTS = ['local', 'public'] as const;
+export type Part = (typeof PARTS)[number];
 
 /**
- * The rules were made with the development part at hand. The held-back part was written after the rules were finished, and
- * they are not changed for it: whoever tunes a rule on one of its samples moves them to the development part and writes others.
+ * Texts that the model never sees: `local` was written for this project, `public` was copied from repositories that the training
+ * texts do not contain (`corpus/README.md`). Do not train on them, choose thresholds by them or change the training for one of them.
  */
-export function samples(half: Half, kind: 'attacks' | 'benign'): Sample[] {
-  return readFileSync(new URL(`corpus/${half}-${kind}.jsonl`, import.meta.url), 'utf8')
+export const samples = (part: Part, kind: 'attacks' | 'benign'): Sample[] =>
+  readFileSync(new URL(`corpus/${part}-${kind}.jsonl`, import.meta.url), 'utf8')
     .trim()
     .split('\n')
-    .map((line) => JSON.parse(line) as Sample);
-}
+    .map((line) => ({ field: 'description', ...(JSON.parse(line) as object) }) as Sample);
+
+export const isBlocked = (guard: Guard, sample: Sample): boolean => guard.blocked(guard.scan([sample])).length > 0;
 
 export interface Measure {
   readonly attacks: number;
   readonly caught: number;
   readonly benign: number;
   readonly false_alarms: number;
-  readonly missed: readonly Sample[];
-  readonly alarmed: readonly (Sample & { readonly findings: readonly Finding[] })[];
+  /** Caught and all attacks by family. */
+  readonly families: ReadonlyMap<string, readonly [caught: number, all: number]>;
 }
 
-export function measure(half: Half, threshold: Severity): Measure {
+export function measure(part: Part, threshold: Severity): Measure {
   const guard = createGuard({ threshold });
-  const attacks = samples(half, 'attacks');
-  const benign = samples(half, 'benign').map((sample) => ({ ...sample, findings: guard.blocked(guard.scan([sample])) }));
-  const missed = attacks.filter((sample) => guard.blocked(guard.scan([sample])).length === 0);
-  const alarmed = benign.filter(({ findings }) => findings.length > 0);
+  const attacks = samples(part, 'attacks').map((sample) => ({ ...sample, caught: isBlocked(guard, sample) }));
+  const benign = samples(part, 'benign');
+  const families = new Map<string, readonly [number, number]>();
+  for (const { family = '', caught } of attacks) {
+    const [found, all] = families.get(family) ?? [0, 0];
+    families.set(family, [found + Number(caught), all + 1]);
+  }
   return {
     attacks: attacks.length,
-    caught: attacks.length - missed.length,
+    caught: attacks.filter(({ caught }) => caught).length,
     benign: benign.length,
-    false_alarms: alarmed.length,
-    missed,
-    alarmed,
+    false_alarms: benign.filter((sample) => isBlocked(guard, sample)).length,
+    families,
   };
 }
 
 const percent = (part: number, whole: number) => `${((100 * part) / whole).toFixed(1)} %`;
 
 /** One line of the table in the guard's README. */
-export function line(half: Half, threshold: Severity): string {
-  const { attacks, caught, benign, false_alarms } = measure(half, threshold);
-  return `| ${half} | ${threshold} | ${caught} of ${attacks} (${percent(caught, attacks)}) | ${false_alarms} of ${benign} (${percent(false_alarms, benign)}) | ${percent(caught, caught + false_alarms)} |`;
+export function line(part: Part, threshold: Severity): string {
+  const { attacks, caught, benign, false_alarms } = measure(part, threshold);
+  return `| ${part} | ${threshold} | ${caught} of ${attacks} (${percent(caught, attacks)}) | ${false_alarms} of ${benign} (${percent(false_alarms, benign)}) |`;
 }

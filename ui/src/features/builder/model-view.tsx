@@ -81,6 +81,8 @@ export function ModelView(props: { draft: DefinitionDraft }) {
   );
 }
 
+const wordsOf = (words: readonly string[]): string => (words.length === 0 ? '' : ` (${words.join(', ')})`);
+
 /** Findings that block saving, and those to review. */
 function Findings(props: { findings: readonly GuardFinding[] }) {
   return (
@@ -88,8 +90,8 @@ function Findings(props: { findings: readonly GuardFinding[] }) {
       <Notice tone={props.findings.some(({ blocked }) => blocked) ? 'bad' : 'warning'} title="Prompt guard findings">
         <ul>
           <For each={props.findings}>
-            {({ field, rule, blocked }) => (
-              <li>{blocked ? `${field}: ${rule}. Reword it before you save.` : `${field}: ${rule}. Allowed, but review it.`}</li>
+            {({ field, rule, blocked, words }) => (
+              <li>{`${field}: ${rule}${wordsOf(words)}. ${blocked ? 'Reword it before you save.' : 'Allowed, but review it.'}`}</li>
             )}
           </For>
         </ul>

@@ -22,6 +22,8 @@ const KINDS = [
   { value: 'sql', label: 'SQL' },
   { value: 'template', label: 'Template' },
 ] as const;
+/** Its findings are allowed text by text. */
+const MODEL = 'model.injection';
 const TONE = { low: 'plain', medium: 'warning', high: 'bad' } as const;
 
 export function GuardPart(props: PartProps) {
@@ -32,10 +34,14 @@ export function GuardPart(props: PartProps) {
     const matches = compileSearch(search());
     return rules.data()?.items.filter(({ id, description }) => matches(id, description));
   });
-  const enable = (id: string, enabled: boolean) => {
-    const others = form.values.prompt_guard_allow.filter((rule) => rule !== id);
-    form.set('prompt_guard_allow', enabled ? others : [...others, id]);
+  const allow = (entry: string, allowed: boolean) => {
+    const rest = form.values.prompt_guard_allow.filter((one) => one !== entry);
+    form.set('prompt_guard_allow', allowed ? [...rest, entry] : rest);
   };
+  const others = createMemo(() => {
+    const known = new Set(rules.data()?.items.map(({ id }) => id));
+    return rules.data() === undefined ? [] : form.values.prompt_guard_allow.filter((entry) => !known.has(entry));
+  });
 
   return (
     <div class="stack">
@@ -47,7 +53,7 @@ export function GuardPart(props: PartProps) {
         >
           <Setting name="prompt_guard_threshold" columns={3} />
         </SettingsSection>
-        <Section title="Rules" lead="Disabled rules report nothing.">
+        <Section title="Rules" lead="Disabled rules report nothing. The model is skipped for single texts only.">
           <FilterBar search={{ label: 'Search rules', value: search(), onInput: setSearch }} />
           <Loaded of={rules} rows={5} label="Loading rules">
             {() => (
@@ -63,12 +69,14 @@ export function GuardPart(props: PartProps) {
                           </span>
                           <span class="small soft">{rule.description}</span>
                         </div>
-                        <Switch
-                          label="Enabled"
-                          of={rule.id}
-                          checked={!form.values.prompt_guard_allow.includes(rule.id)}
-                          onChange={(enabled) => enable(rule.id, enabled)}
-                        />
+                        <Show when={rule.id !== MODEL}>
+                          <Switch
+                            label="Enabled"
+                            of={rule.id}
+                            checked={!form.values.prompt_guard_allow.includes(rule.id)}
+                            onChange={(enabled) => allow(rule.id, !enabled)}
+                          />
+                        </Show>
                       </li>
                     )}
                   </For>
@@ -77,14 +85,36 @@ export function GuardPart(props: PartProps) {
             )}
           </Loaded>
         </Section>
+        <Show when={others().length > 0}>
+          <Section title="Allowed texts" lead="Each is the key of one text that the model skips.">
+            <div class="settings-rules" role="group" aria-label="Allowed texts">
+              <ul>
+                <For each={others()}>
+                  {(entry) => (
+                    <li>
+                      <span class="mono small settings-rule">{entry}</span>
+                      <Button size="small" label={`Remove ${entry}`} onPress={() => allow(entry, false)}>
+                        Remove
+                      </Button>
+                    </li>
+                  )}
+                </For>
+              </ul>
+            </div>
+          </Section>
+        </Show>
       </SettingsForm>
-      <TryText />
-      <Scan />
+      <TryText allow={(entry) => allow(entry, true)} />
+      <Scan allow={(entry) => allow(entry, true)} />
     </div>
   );
 }
 
-function TryText() {
+interface Allows {
+  readonly allow: (entry: string) => void;
+}
+
+function TryText(props: Allows) {
   const { call } = useKernel();
   const [text, setText] = createSignal('');
   const [kind, setKind] = createSignal<Kind>('text');
@@ -120,7 +150,7 @@ function TryText() {
                   : `${plural(answer().findings.length, 'finding')}, none severe enough to reject it`
             }
           >
-            <Findings findings={answer().findings} />
+            <Findings findings={answer().findings} allow={props.allow} />
           </Notice>
         )}
       </Show>
@@ -128,7 +158,7 @@ function TryText() {
   );
 }
 
-function Scan() {
+function Scan(props: Allows) {
   const { call } = useKernel();
   const scan = createMutation(() => call('guard.scan', {}));
   const [result, setResult] = createSignal<Awaited<ReturnType<typeof scan.run>>>();
@@ -155,7 +185,7 @@ function Scan() {
                       <span class="mono">{item.name}</span>
                     </Link>{' '}
                     <span class="small faint">{item.entity_type}</span>
-                    <Findings findings={item.findings} />
+                    <Findings findings={item.findings} allow={props.allow} />
                   </li>
                 )}
               </For>
@@ -167,7 +197,7 @@ function Scan() {
   );
 }
 
-function Findings(props: { findings: readonly GuardFinding[] }) {
+function Findings(props: Allows & { readonly findings: readonly GuardFinding[] }) {
   return (
     <ul class="settings-findings">
       <For each={props.findings}>
@@ -176,6 +206,12 @@ function Findings(props: { findings: readonly GuardFinding[] }) {
             <span class="mono small">{finding.rule}</span>
             <Badge tone={TONE[finding.severity]}>{finding.severity}</Badge>
             <span class="small faint">{finding.field}</span>
+            <Show when={finding.words.length > 0}>
+              <span class="small">{`Words: ${finding.words.join(', ')}`}</span>
+              <Button size="small" kind="quiet" needs="config.update" onPress={() => props.allow(finding.allow)}>
+                Allow this text
+              </Button>
+            </Show>
           </li>
         )}
       </For>
