@@ -159,7 +159,12 @@ function read(model: Model, text: string, kind: GuardTextKind, names: Names, fou
 
 const NOTHING = { score: -Infinity, reading: '' };
 
+/** One or two words, such as the name of a table, are no instruction, whatever the model says of them. */
+const isTooShort = (reading: string): boolean =>
+  reading.length < 24 && !/[^\s]\s+[^\s]+\s+[^\s]|[\u0e00-\u0e7f\u3040-\u9fff]/u.test(reading);
+
 function scoreReading(model: Model, reading: string, found: Found): void {
+  if (isTooShort(reading)) return;
   const score = classify(model, reading, found.steps);
   if (score > found.worst.score) found.worst = { score, reading };
 }

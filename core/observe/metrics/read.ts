@@ -57,7 +57,7 @@ export async function readCallers(app: Platform, span: Span, filter: Filter): Pr
     .select({ client, person, token, ...totals(app, table) })
     .from(table)
     .innerJoin(callers, eq(callers.id, table.caller_id))
-    .where(and(within(table, partsOf(span, CALLER_LEVELS)), filtered(app, filter)))
+    .where(and(within(table, partsOf(span, LEVELS)), filtered(app, filter)))
     .groupBy(client, person, token);
   return rows.map((row) => ({ ...row, ...toTotal(row) }));
 }
@@ -107,8 +107,8 @@ export function addTotals<T extends Total>(a: T, b: Total): T {
   return { ...a, ...Object.fromEntries(ADDED.map((name) => [name, a[name] + b[name]])), last_called_at };
 }
 
-const NAME_LEVELS = [3_600, 60] as const;
-const CALLER_LEVELS = [86_400, 3_600, 60] as const;
+/** Days first: months of many names are read from few rows. */
+const LEVELS = [86_400, 3_600, 60] as const;
 
 /** @param step of the points, the maximum length of a row. @param all whether to add up the calls of all names. */
 function seriesOf(
@@ -121,10 +121,10 @@ function seriesOf(
   const fits = (levels: readonly number[]) => levels.filter((seconds) => step === undefined || step % (seconds * 1_000) === 0);
   if (isFiltered(filter)) {
     const table = store.tables.caller_series;
-    return { table, where: and(within(table, partsOf(span, fits(CALLER_LEVELS))), filtered({ ...app, store }, filter)) };
+    return { table, where: and(within(table, partsOf(span, fits(LEVELS))), filtered({ ...app, store }, filter)) };
   }
   const table = store.tables.usage_series;
-  const parts = partsOf(span, fits(NAME_LEVELS));
+  const parts = partsOf(span, fits(LEVELS));
   // Every call of a minute is also in a row of kind `all`, so only one kind may be read.
   const kind = (seconds: number) => (all && seconds === 60 ? eq(table.kind, 'all') : ne(table.kind, 'all'));
   return { table, where: within(table, parts, kind) };

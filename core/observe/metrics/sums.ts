@@ -64,18 +64,17 @@ const sumOf = (seconds: Sum['seconds'], span: number, of: Counted): Sum => ({
   histogram: {},
 });
 
-/** Adds every cell to the minute of its name. The minutes of kind `all` and the hours are sums of those. */
+/** Adds every cell to the minute of its name. The minutes of kind `all`, hours and days are sums of those. */
 export function sumsOfNames(groups: readonly CallGroup[], cells: readonly Cell[]): Sum[] {
   const minutes = toMinutes(
     countedBy(groups, ({ kind, name, entity_id }) => ({ ...NO_CALLER, kind, name, entity_id })),
     cells,
   );
-  return [...minutes, ...wider(minutes, ({ span }) => sumOf(60, span, ALL)), ...hoursOf(minutes)];
+  return [...minutes, ...wider(minutes, ({ span }) => sumOf(60, span, ALL)), ...hoursOf(minutes), ...daysOf(minutes)];
 }
 
 /**
- * Like `sumsOfNames`, per caller, and also with days, because each of many callers has few calls per hour. @param callers of each
- * group.
+ * Like `sumsOfNames`, per caller. @param callers of each group.
  */
 export function sumsOfCallers(groups: readonly CallGroup[], callers: readonly number[], cells: readonly Cell[]): Sum[] {
   const counted = countedBy(groups, ({ kind, name, entity_id, connection_id }, index) => {

@@ -103,6 +103,14 @@ describe.skipIf(!reachable.postgres)('what a value costs that says more than its
     return (await source.pipelineSlot?.(statement, 1)?.query(FIXED))?.rows ?? null;
   }
 
+  /** Answers on five slots. A busy machine may find the statement slow in between; then it is measured once more. */
+  const pipelinedFive = (held: Held) =>
+    until(async () => {
+      const statement = await prepared(held, tableOf.get(held)!);
+      const answers = await pipelinedTimes(5, statement);
+      return answers.includes(undefined) ? null : { statement, answers };
+    });
+
   /** One after the other. */
   async function pipelinedTimes(times: number, statement: BoundStatement): Promise<unknown[]> {
     const slots = Array.from({ length: times }, () => source.pipelineSlot?.(statement, 1));
@@ -115,16 +123,16 @@ describe.skipIf(!reachable.postgres)('what a value costs that says more than its
   const fiveTimes = Array.from({ length: 5 }, () => found);
 
   test.each(WHOLE)('a statement on $type with $value is parsed once and pipelined', async (held) => {
-    const statement = await prepared(held, tableOf.get(held)!);
-    expect(await pipelinedTimes(5, statement)).toEqual(fiveTimes);
+    const { statement, answers } = await pipelinedFive(held);
+    expect(answers).toEqual(fiveTimes);
     expect([writes, parsed]).toEqual([5, 0]);
     for (let i = 0; i < 5; i++) expect((await source.query(statement, FIXED)).rows).toEqual(found);
     expect([writes, parsed]).toEqual([10, 0]);
   });
 
   test.each(NARROWED)('a statement on $type with $value takes one round trip and is pipelined', async (held) => {
-    const statement = await prepared(held, tableOf.get(held)!);
-    expect(await pipelinedTimes(5, statement)).toEqual(fiveTimes);
+    const { statement, answers } = await pipelinedFive(held);
+    expect(answers).toEqual(fiveTimes);
     for (let i = 0; i < 5; i++) expect((await source.query(statement, FIXED)).rows).toEqual(found);
     expect(writes).toBe(10);
   });

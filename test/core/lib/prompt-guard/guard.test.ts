@@ -197,3 +197,8 @@ describe('scan and blocked', () => {
     ]);
   });
 });
+
+test.each(['people', 'chatgpt', 'our', 'whatever', 'say', 'people_export', 'Your people'])(
+  'a name of one or two words is no instruction: %s',
+  (name) => expect(guard.scan([field(name)])).toEqual([]),
+);
