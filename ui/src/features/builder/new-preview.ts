@@ -10,14 +10,15 @@ interface NewPreview {
   readonly limit: number;
 }
 
-let stored: NewPreview | undefined;
+/** By the kernel of the page. */
+const stored = new WeakMap<object, NewPreview>();
 
 /** Stores the preview of a new definition for the page that opens after creating it. */
-export const keepPreview = (preview: NewPreview): void => void (stored = preview);
+export const keepPreview = (kernel: object, preview: NewPreview): void => void stored.set(kernel, preview);
 
 /** Returns the stored preview once, if it belongs to the same statement. */
-export function takePreview(queried: string): NewPreview | undefined {
-  const taken = stored;
-  stored = undefined;
+export function takePreview(kernel: object, queried: string): NewPreview | undefined {
+  const taken = stored.get(kernel);
+  stored.delete(kernel);
   return taken?.result_of.queried === queried ? taken : undefined;
 }

@@ -70,7 +70,8 @@ export function useStatement(
   draft: Omit<DefinitionDraft<StatementFields, CheckedStatement>, 'run'>,
   { named, becomes }: StatementOptions,
 ) {
-  const { call, toasts } = useKernel();
+  const kernel = useKernel();
+  const { call, toasts } = kernel;
   const { check, form } = draft;
   const { values: fields } = form;
   /** Its preview is passed on to the page of the saved record. */
@@ -83,7 +84,7 @@ export function useStatement(
   );
   const names = createMemo(() => namesOfStatement(fields.sql_query, dialect()));
   const queried = () => JSON.stringify([fields.connection_id, fields.sql_query]);
-  const passed = takePreview(untrack(queried));
+  const passed = takePreview(kernel, untrack(queried));
   const [entered, setEntered] = createSignal<Entered>(passed?.entered ?? {});
   const [attempted, setAttempted] = createSignal(false);
   const [limit, setLimit] = createSignal(passed?.limit ?? 100);
@@ -108,7 +109,7 @@ export function useStatement(
   onCleanup(() => {
     const result = runner.result();
     if (is_new && result !== undefined)
-      keepPreview({ result, result_of: result_of(), ran_as: ran_as(), entered: entered(), limit: limit() });
+      keepPreview(kernel, { result, result_of: result_of(), ran_as: ran_as(), entered: entered(), limit: limit() });
   });
 
   const followed = followParameters(is_new ? fields.parameters : []);

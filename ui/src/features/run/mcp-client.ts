@@ -29,7 +29,6 @@ const SHOWN = ['content-type', 'cache-control', SESSION, 'retry-after', 'www-aut
 
 /** A message and its answer as sent over the wire. */
 export interface Exchange {
-  readonly id: number;
   /** `tools/call`, or the kind of request if it has no message. */
   readonly method: string;
   readonly request: {
@@ -94,7 +93,6 @@ export interface McpClientOptions {
 const MOST_PAGES = 20;
 /** Rows may change before the person answers, which repeats the question. */
 const MOST_QUESTIONS = 5;
-let last_exchange = 0;
 
 /** A client of the deployed MCP endpoint, in either protocol version, through the server of this page. */
 export function createMcpClient(options: McpClientOptions): McpClient {
@@ -127,10 +125,8 @@ export function createMcpClient(options: McpClientOptions): McpClient {
     const began = performance.now();
     const path = `${PLAYGROUND_PATH}${host === undefined ? '' : `?host=${encodeURIComponent(host)}`}`;
     const done = (answer: Exchange['answer']): Exchange => {
-      last_exchange += 1;
       const shown = bearer === '' ? headers : { ...headers, authorization: 'Bearer …' };
       const exchanged = {
-        id: last_exchange,
         method,
         request: { verb, headers: shown, body },
         answer,
