@@ -1,5 +1,6 @@
 import type { RedisLimits } from '#core/cluster/redis-limits.ts';
 import type { Network } from '#core/process/env/settings.ts';
+import type { SecretReader } from '#core/lib/secrets.ts';
 import type { Log } from '#core/process/log.ts';
 import type { FrozenServer } from '#snapshots/format/format.ts';
 import type { ViewPage } from './registry/view-page.ts';
@@ -38,6 +39,8 @@ export interface HostOptions {
   readonly onServe?: (server: FrozenServer) => void;
   readonly openSource: OpenPool;
   readonly openSecret: (sealed: string, path: string) => string;
+  /** Reads the secret of a reference; absent: references are refused. */
+  readonly resolveSecret?: SecretReader['resolve'];
   /** Whether a secret was sealed with another key than the first. The host then requests the snapshot again. */
   readonly staleSecret?: (sealed: string) => boolean;
   readonly file: SnapshotFile;

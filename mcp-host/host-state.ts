@@ -1,3 +1,4 @@
+import { refuseReference } from '#core/lib/secrets.ts';
 import { createPseudonym } from '#core/query/masks.ts';
 import { createSavedCopies } from '#core/lib/saved-copies.ts';
 import { reasonOf } from '#core/process/log.ts';
@@ -46,7 +47,11 @@ export function createHostState(options: HostOptions) {
     cache: createResultCache(ticks),
     samples: createSamples(),
     limits: createRateLimits({ ...(options.rates ?? { tool_per_minute: 0, caller_per_minute: 0 }), redis }),
-    sources: createConnectionPools({ open: options.openSource, openSecret: options.openSecret, log }),
+    sources: createConnectionPools({
+      open: options.openSource,
+      secrets: { open: options.openSecret, resolve: options.resolveSecret ?? refuseReference },
+      log,
+    }),
     pseudonym: createPseudonym(keys),
     names: createHostNames({ always: options.allowed_hosts, path: options.names_path ?? null, copies, log }),
     /** The URL of the listener; null: the host does not listen. */

@@ -30,6 +30,7 @@ export function createRequestPath(options: HostOptions, state: HostState, { serv
     ...options.auth,
     openSecret: options.openSecret,
     copies: state.copies,
+    ...(options.resolveSecret && { resolveSecret: options.resolveSecret }),
     // The address for clients on this machine.
     local_url: () => `http://127.0.0.1:${address.url === null ? (serving.held()?.server.port ?? 0) : new URL(address.url).port}`,
     names: () => names.accepted(),

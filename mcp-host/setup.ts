@@ -8,6 +8,8 @@ import { productFile, VIEW_PAGE } from '#core/process/product.ts';
 import type { Log } from '#core/process/log.ts';
 import { writeFileAtomic } from '#core/lib/durable-file.ts';
 import { createKeyring } from '#core/lib/secrets.ts';
+import { createSecretRefs } from '#core/process/secret-refs/secret-refs.ts';
+import { DEFAULT_TTL_SECONDS, secretSources } from '#core/process/secret-refs/secret-sources.ts';
 import { guardedFetch } from '#core/engines/shared/dial.ts';
 import { openSource } from '#core/engines/index.ts';
 import { dialPolicy, hostAddresses } from '#core/engines/shared/policy.ts';
@@ -29,6 +31,7 @@ export async function hostOptions(env: Env, log: Log): Promise<HostOptions> {
   // The host opens secrets but seals none, so the fingerprint key is not used.
   const keyring = createKeyring(env.SVC_ENCRYPTION_KEY, new Uint8Array(32));
   let port = env.SVC_FASTMCP_PORT;
+  let secret_ttl_seconds = DEFAULT_TTL_SECONDS;
   const policy: DialPolicy = {
     ...dialPolicy(env),
     forbiddenNow: () => Promise.resolve(hostAddresses(env, [port])),
@@ -49,9 +52,11 @@ export async function hostOptions(env: Env, log: Log): Promise<HostOptions> {
     trusted_proxies: env.SVC_TRUSTED_PROXIES,
     onServe: (server) => {
       port = server.port;
+      secret_ttl_seconds = server.secret_ref_ttl_seconds ?? DEFAULT_TTL_SECONDS;
     },
     openSource: (settings) => openSource(settings, policy),
     openSecret: (sealed, path) => keyring.open(sealed, path),
+    resolveSecret: createSecretRefs({ ...secretSources(env), ttl_seconds: () => secret_ttl_seconds, log }),
     staleSecret: (sealed) => keyring.stale(sealed),
     file: snapshotFile(join(directory, 'snapshot.json')),
     folder: directory,

@@ -19,7 +19,7 @@ import { entityTable, type RowOf } from '#core/store/entity-table.ts';
 import { isAdministrator } from './roles.ts';
 import { differs, type Settings } from '#core/settings/settings.ts';
 import type { ConnectionRow } from '#core/sources/source-pool.ts';
-import { isSealed } from '#core/lib/sealed-values.ts';
+import { isReference, isSealed } from '#core/lib/sealed-values.ts';
 
 // Limits of tokens and editors. They apply to every kind of change: writes, imports, rollbacks and restored versions.
 
@@ -132,12 +132,16 @@ function movedFields(before: ConnectionTarget, after: ConnectionTarget): string[
 }
 
 const storedSecrets = (before: ConnectionTarget, after: ConnectionTarget): string[] => [
-  ...(isSealed(after.password) ? ['password'] : []),
-  ...(isSealed(after.ssl_key) ? ['ssl_key'] : []),
+  ...(isStored(before.password, after.password) ? ['password'] : []),
+  ...(isStored(before.ssl_key, after.ssl_key) ? ['ssl_key'] : []),
   ...Object.entries(after.extra_params)
     .filter(([key, value]) => isSealed(value) || (value === MASK && isSealed(before.extra_params[key])))
     .map(([key]) => `extra_params.${key}`),
 ];
+
+/** A reference that stays is a secret that stays: to send it again proves nothing. */
+const isStored = (before: unknown, after: unknown): boolean =>
+  isSealed(after) || (isReference(after) && isReference(before) && after.ref === before.ref);
 
 type Targets = Pick<SnapshotContent, 'server' | 'connections' | 'toolsets' | 'tools' | 'resources'>;
 

@@ -6,6 +6,9 @@ export interface Sealed {
   readonly $sealed: string;
 }
 
+/** A secret as it is stored: sealed, or where it is found. */
+export type StoredSecret = Sealed | { readonly ref: string };
+
 /** The result of a check or a test. */
 export const CHECK_CHOICES = { passed: { label: 'Passed' }, failed: { label: 'Failed' }, skipped: { label: 'Skipped' } };
 

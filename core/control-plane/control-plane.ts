@@ -37,13 +37,14 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
       const urls = hosts_state.hosts.list().map(({ url }) => url);
       return hostAddresses(options.env, [settings.port], urls);
     },
+    secretTtl: async () => (await readSettings(platform)).settings.secret_ref_ttl_seconds,
     closeFirst: () => countries.close(),
     async closeLast() {
       await overlays.close();
       await sources.close();
     },
   });
-  const sources = createSourcePool(platform.policy, platform.keyring);
+  const sources = createSourcePool(platform.policy, platform.secrets);
   const countries = createCountries(platform);
   const overlays = createOverlays();
   return {

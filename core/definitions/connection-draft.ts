@@ -6,17 +6,18 @@ import { openOrNull } from '#core/lib/secrets.ts';
 import { checkTarget, kindOf } from '#core/engines/index.ts';
 import { extraFault, extrasThereAre } from '#core/engines/shared/extras.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
-import type { Sealed } from '#core/contract/fields.ts';
+import type { StoredSecret } from '#core/contract/fields.ts';
 import { sessionFaults } from './checks/session.ts';
 import { changesAny } from '#core/records/versioned.ts';
 import { guardDraft } from '#core/records/prompt-guard.ts';
 import { type ConnectionRow, secretPath } from '#core/sources/source-pool.ts';
-import { isSealed } from '#core/lib/sealed-values.ts';
+import { isReference, isSealed } from '#core/lib/sealed-values.ts';
+import { refuseReferences } from '#core/context/secret-refs.ts';
 import { lastState, refuseConnection } from '#core/context/token-limits.ts';
 
-/** A connection to store. Secrets from the request are plain text, stored ones are sealed. */
+/** A connection to store. Secrets from the request are plain text or references, stored ones are sealed or references. */
 export type Draft = {
-  [K in keyof ConnectionDraft]: ConnectionDraft[K] | (K extends 'password' | 'ssl_key' ? Sealed | null : never);
+  [K in keyof ConnectionDraft]: ConnectionDraft[K] | (K extends 'password' | 'ssl_key' ? StoredSecret | null : never);
 };
 
 /** Names of passwords, keys, tokens, and addresses that may contain one. Masking a harmless entry is better than showing a secret. */
@@ -37,6 +38,7 @@ export async function prepareConnection(context: Context, id: string, draft: Dra
   const unknown = [...wrongExtras(draft, before), ...sessionFaults(draft)];
   refuseFields(unknown);
   refuseConnection(context.actor, before, draft);
+  await refuseReferences(context, before, secretsOf(draft));
   refuseFields(certificateFaults(draft, before));
   await checkDraft(context, draft, before);
   return sealDraft(context, id, draft, before);
@@ -47,9 +49,12 @@ export async function prepareEarlier(context: Context, earlier: ConnectionRow, b
   const draft = mergeDraft(earlier, {});
   // Deleting it first must not get around the check, so a deleted connection is compared with its last state.
   refuseConnection(context.actor, before ?? (await lastState(context.app, 'connection', earlier.id)), draft);
+  await refuseReferences(context, before, secretsOf(draft));
   await checkDraft(context, draft, before);
   return sealDraft(context, earlier.id, draft, before);
 }
+
+const secretsOf = ({ password, ssl_key }: Draft) => ({ password, ssl_key });
 
 /** Fields of the address of a connection, and `username`, which some types require. */
 const TARGET = ['db_type', 'host', 'port', 'database', 'username'];
@@ -140,9 +145,9 @@ function refuseForeignSecrets(extra_params: Draft['extra_params'], before: Conne
 
 /** Seals plain secrets for this row. Secrets that are sealed, or sent as a mask, stay. */
 function sealDraft({ app: { keyring } }: Context, id: string, draft: Draft, before: ConnectionRow | null) {
-  const seal = (field: string, value: string | Sealed | null): Sealed | null => {
-    if (value === null) return null;
-    if (!isSealed(value)) return { $sealed: keyring.seal(value, secretPath(id, field)) };
+  const seal = (field: string, value: string | StoredSecret | null): StoredSecret | null => {
+    if (value === null || isReference(value)) return value;
+    if (typeof value === 'string') return { $sealed: keyring.seal(value, secretPath(id, field)) };
     // A secret that no key opens is left unchanged, because the change may concern other fields.
     const plain = keyring.stale(value.$sealed) ? openOrNull(keyring, value.$sealed, secretPath(id, field)) : null;
     return plain === null ? value : { $sealed: keyring.seal(plain, secretPath(id, field)) };

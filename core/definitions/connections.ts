@@ -5,6 +5,7 @@ import { lockEntityWrites } from '#core/store/journal.ts';
 import type { Db } from '#core/store/store.ts';
 import { AppError, refuseFields } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/context/context.ts';
+import { refuseReferences } from '#core/context/secret-refs.ts';
 import { createSlices, pagesOf } from '#core/lib/slices.ts';
 import { checkTarget, CONNECTION_TYPES, kindOfServer } from '#core/engines/index.ts';
 import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
@@ -25,7 +26,7 @@ import { refuseUnknownVariables } from './checks/variables.ts';
 import { sessionFaults } from './checks/session.ts';
 import { createShop, SHOP_FILE } from '#core/sources/sample-shop.ts';
 import type { ConnectionRow } from '#core/sources/source-pool.ts';
-import { isSealed } from '#core/lib/sealed-values.ts';
+import { isReference, isSealed } from '#core/lib/sealed-values.ts';
 import { withinTimeout } from '#core/sources/statements.ts';
 
 export const connection = createEntity<'connection', Draft>('connection', {
@@ -59,6 +60,7 @@ export const connectionHandlers: Pick<Handlers, Extract<keyof Handlers, `connect
       ...certificateFaults(draft, null),
     ];
     refuseFields(refusal);
+    await refuseReferences(context, null, { password: draft.password, ssl_key: draft.ssl_key });
     const { name: _, enabled: _enabled, ...settings } = draft;
     // Invalid fields are refused as on saving. A forbidden address is a result of the test.
     const blocked = await checkTarget(draft, context.app.policy).then(
@@ -69,13 +71,20 @@ export const connectionHandlers: Pick<Handlers, Extract<keyof Handlers, `connect
       },
     );
     if (blocked !== null) return blocked;
-    const source = await context.app.sources.open(settings as ConnectionSettings).catch(toFailure);
+    const source = await openDraft(context, settings).catch(toFailure);
     if ('success' in source) return source;
     const result = await testSource(source, draft.db_type, context.app.waits.connection_test_ms);
     await source.close().catch(() => undefined);
     return result;
   },
 };
+
+/** A source for a draft that is not stored, whose secrets are plain text or references. */
+async function openDraft({ app }: Context, draft: Omit<ConnectionDraft, 'name' | 'enabled'>): Promise<Source> {
+  const plain = async (secret: unknown): Promise<unknown> => (isReference(secret) ? app.secrets.resolve(secret.ref) : secret);
+  const settings = { ...draft, password: await plain(draft.password), ssl_key: await plain(draft.ssl_key) };
+  return app.sources.open(settings as ConnectionSettings);
+}
 
 /** Deletes a connection and its definitions in one transaction, as one batch. */
 async function removeConnection(context: Context, tx: Db, id: string): Promise<void> {
@@ -99,6 +108,8 @@ function toConnection(row: ConnectionRow): Connection {
   const { password, ssl_key, ...rest } = row;
   return {
     ...rest,
+    ...(isReference(password) && { password }),
+    ...(isReference(ssl_key) && { ssl_key }),
     extra_params: Object.fromEntries(
       Object.entries(row.extra_params).map(([key, value]) => [key, isSealed(value) ? MASK : value]),
     ),

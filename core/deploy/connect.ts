@@ -13,6 +13,8 @@ import { join } from 'node:path';
 import { SETTINGS } from '#core/process/env/settings.ts';
 
 const SECRETS = ['SVC_ENCRYPTION_KEY', 'SVC_AGENT_SERVICE_TOKEN'] as const;
+/** Without them the host on this machine could not read references of Vault. */
+const VAULT_SECRETS = ['SVC_VAULT_TOKEN', 'SVC_VAULT_SECRET_ID'] as const;
 
 const SCHEMA = 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json';
 
@@ -54,8 +56,9 @@ export function stdioCommand(env: Env): Output<'server.stdio'> {
   // It runs in the folder of Sluice, so that Bun reads neither settings nor .env from the client's folder.
   const [command = '', ...args] = programCommand('stdio', [`--cwd=${productFile('.')}`]);
   const generated = env.SVC_ENV === 'dev' ? storedDevSecrets(env.SVC_DATA_DIR) : {};
-  const files = SECRETS.filter((name) => env.secret_files[name] !== undefined);
-  const secrets = SECRETS.filter(
+  const needed = [...SECRETS, ...VAULT_SECRETS.filter((name) => env[name] !== null)];
+  const files = needed.filter((name) => env.secret_files[name] !== undefined);
+  const secrets = needed.filter(
     (name) => !files.includes(name) && (generated[name] === undefined || generated[name] !== String(env[name])),
   );
   const paths = Object.fromEntries(files.map((name) => [`${name}_FILE`, env.secret_files[name] ?? '']));
@@ -75,6 +78,10 @@ function environmentOf(env: Env): Record<string, string> {
     SVC_TOOL_RATE_LIMIT: isDefault('SVC_TOOL_RATE_LIMIT') ? null : String(env.SVC_TOOL_RATE_LIMIT),
     SVC_CALLER_RATE_LIMIT: isDefault('SVC_CALLER_RATE_LIMIT') ? null : String(env.SVC_CALLER_RATE_LIMIT),
     SVC_OTLP_ENDPOINT: env.SVC_OTLP_ENDPOINT,
+    SVC_VAULT_ADDR: env.SVC_VAULT_ADDR,
+    SVC_VAULT_NAMESPACE: env.SVC_VAULT_NAMESPACE,
+    SVC_VAULT_ROLE_ID: env.SVC_VAULT_ROLE_ID,
+    SVC_SECRET_COMMANDS: isDefault('SVC_SECRET_COMMANDS') ? null : env.SVC_SECRET_COMMANDS.join(','),
   };
   return Object.fromEntries(Object.entries(named).flatMap(([name, value]) => (value === null ? [] : [[name, value]])));
 }

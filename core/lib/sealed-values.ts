@@ -11,6 +11,19 @@ export interface SecretAt {
 export const isSealed = (value: unknown): value is Sealed =>
   typeof value === 'object' && value !== null && typeof (value as Partial<Sealed>).$sealed === 'string';
 
+/** The place of a secret, stored instead of the secret. */
+export const isReference = (value: unknown): value is { readonly ref: string } =>
+  typeof value === 'object' &&
+  value !== null &&
+  typeof (value as { ref?: unknown }).ref === 'string' &&
+  Object.keys(value).length === 1;
+
+/** Every reference in a value. */
+export function referencesIn(value: unknown): string[] {
+  if (isReference(value)) return [value.ref];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(referencesIn) : [];
+}
+
 /** Returns a copy with every sealed value replaced. */
 export function replaceSealed(value: unknown, replacement: (sealed: string) => unknown): unknown {
   if (isSealed(value)) return replacement(value.$sealed);

@@ -66,6 +66,30 @@ export function createKeyring(keys: readonly string[], fingerprint_key: Uint8Arr
   };
 }
 
+/** Opens stored secrets: sealed ones with a key, references where they are found. */
+export interface SecretReader extends Pick<Keyring, 'open'> {
+  /**
+   * Reads the secret of a reference. Throws `secrets_unavailable`. @param refused the secret that another system refused: the
+   * cached one is used only if it differs.
+   */
+  resolve(ref: string, refused?: string | null): Promise<string>;
+}
+
+/** For programs that read no references: bundles have bindings instead. */
+export function refuseReference(ref: string): Promise<string> {
+  return Promise.reject(
+    new AppError('secrets_unavailable', `The secret ${ref} cannot be read, because this program reads no references.`),
+  );
+}
+
+/** The plain text of a stored secret. */
+export const readSecret = async (
+  secret: { readonly $sealed: string } | { readonly ref: string },
+  path: string,
+  reader: SecretReader,
+  refused?: string | null,
+): Promise<string> => ('ref' in secret ? reader.resolve(secret.ref, refused) : reader.open(secret.$sealed, path));
+
 /** The plain text; null when no key opens it. */
 export function openOrNull(keyring: Keyring, sealed: string, path: string): string | null {
   try {
@@ -78,6 +102,10 @@ export function openOrNull(keyring: Keyring, sealed: string, path: string): stri
 
 /** The part of a sealed value that is equal for equal secrets. */
 export const fingerprintOf = (sealed: string): string => sealed.split('.')[2] ?? '';
+
+/** A text that changes when a stored secret is replaced by another, or by another reference. */
+export const markOf = (secret: { readonly $sealed: string } | { readonly ref: string }): string =>
+  'ref' in secret ? secret.ref : fingerprintOf(secret.$sealed);
 
 /** The key ID in sealed values: 8 hex digits of the key's SHA-256. */
 export const keyIdOf = (key: string): string => createHash('sha256').update(key).digest('hex').slice(0, 8);

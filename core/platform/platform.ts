@@ -3,7 +3,9 @@ import type { Kv } from '#core/cluster/kv.ts';
 import type { Log } from '#core/process/log.ts';
 import type { Store } from '#core/store/store.ts';
 import type { Announcement } from '#core/contract/announcements.ts';
-import { type Keyring, createKeyring } from '#core/lib/secrets.ts';
+import { type Keyring, createKeyring, type SecretReader } from '#core/lib/secrets.ts';
+import { createSecretRefs } from '#core/process/secret-refs/secret-refs.ts';
+import { secretSources } from '#core/process/secret-refs/secret-sources.ts';
 import type { DialPolicy } from '#core/engines/shared/source.ts';
 import type { Guard } from '#core/lib/prompt-guard/guard.ts';
 import { withTimeout } from '#core/lib/with-timeout.ts';
@@ -50,6 +52,8 @@ export interface PlatformOptions {
 export interface Platform extends PlatformOptions {
   readonly waits: Waits;
   readonly keyring: Keyring;
+  /** Opens sealed secrets and reads references. */
+  readonly secrets: SecretReader;
   /** Identifies the installation to its hosts; the same for all servers of one metadata database. */
   readonly installation_id: string;
   readonly policy: DialPolicy;
@@ -73,6 +77,8 @@ const BACKGROUND_MS = 2_500;
 export interface PlatformUse {
   /** Addresses of Sluice itself, which connections must not reach. */
   forbidden(): ReturnType<NonNullable<DialPolicy['forbiddenNow']>>;
+  /** Cache lifetime of secrets that references name, in seconds. */
+  secretTtl(): Promise<number>;
   /** Ends the waits of background work. */
   closeFirst(): Promise<void>;
   /** Releases everything else before the stores close. */
@@ -89,6 +95,10 @@ export async function createPlatform(options: PlatformOptions, use: PlatformUse)
     ...options,
     waits,
     keyring,
+    secrets: {
+      open: (sealed, path) => keyring.open(sealed, path),
+      resolve: createSecretRefs({ ...secretSources(options.env), ttl_seconds: () => use.secretTtl(), log: options.log }),
+    },
     installation_id,
     policy,
     guards: new Map(),

@@ -15,6 +15,8 @@ export type Env = Omit<Parsed, 'SVC_BIND' | 'SVC_SQLITE_DIR' | 'SVC_FASTMCP_HOST
   readonly SVC_AGENT_SERVICE_TOKEN: string;
   /** Absolute paths of secrets that were read from files (`…_FILE`), by the names of the secrets. */
   readonly secret_files: Readonly<Record<string, string>>;
+  /** All variables of the process, for references such as `env:NAME`. */
+  readonly variables: Readonly<Record<string, string | undefined>>;
 };
 
 /** Lists all faults of the environment. */
@@ -78,6 +80,9 @@ export function parseEnv(
   if (program === 'server' && parsed.SVC_GEOIP_SOURCE === 'maxmind' && !parsed.SVC_MAXMIND_LICENSE_KEY) {
     faults.push('SVC_MAXMIND_LICENSE_KEY is required when SVC_GEOIP_SOURCE is maxmind.');
   }
+  if ((parsed.SVC_VAULT_ROLE_ID === null) !== (parsed.SVC_VAULT_SECRET_ID === null)) {
+    faults.push('SVC_VAULT_ROLE_ID and SVC_VAULT_SECRET_ID must be set together.');
+  }
   if ((parsed.SVC_ADMIN_USERNAME === null) !== (parsed.SVC_ADMIN_PASSWORD === null)) {
     faults.push('SVC_ADMIN_USERNAME and SVC_ADMIN_PASSWORD must be set together.');
   }
@@ -85,7 +90,7 @@ export function parseEnv(
     faults.push('SVC_ADMIN_PASSWORD must have at least 8 characters.');
   if (faults.length > 0) throw new EnvError(faults);
   return {
-    env: { ...resolveDefaults(parsed), secret_files: secretFiles(source) },
+    env: { ...resolveDefaults(parsed), secret_files: secretFiles(source), variables: source },
     warnings: unknownNames(source),
   };
 }
@@ -129,7 +134,7 @@ function secretFiles(source: Readonly<Record<string, string | undefined>>): Env[
   );
 }
 
-function resolveDefaults(parsed: Parsed): Omit<Env, 'secret_files'> {
+function resolveDefaults(parsed: Parsed): Omit<Env, 'secret_files' | 'variables'> {
   const data = resolve(parsed.SVC_DATA_DIR);
   return {
     ...parsed,

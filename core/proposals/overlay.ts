@@ -65,7 +65,7 @@ export async function openOverlay(app: DeployApp, owner: Owner): Promise<Overlay
   await app.store.read((tx) => copyConfiguration(app.store, tx, scratch));
   const live = new Map((await scratch.db.select().from(scratch.tables.connections)).map((row) => [row.id, row]));
   const recalled: RecordedAnswers = new Map();
-  const overlay_pool = createSourcePool(app.policy, app.keyring);
+  const overlay_pool = createSourcePool(app.policy, app.secrets);
   const sources = withUnchangedShared(app.sources, overlay_pool, live);
   const inside: DeployApp = {
     ...app,

@@ -27,7 +27,7 @@ export async function asBatch<A extends WithSources, T>(
 ): Promise<T> {
   const { app } = context;
   const connections = new Map<string, ConnectionRow>();
-  const scratch = createSourcePool(app.policy, app.keyring);
+  const scratch = createSourcePool(app.policy, app.secrets);
   const pool = { ...scratch, of: (row: ConnectionRow) => (connections.has(row.id) ? scratch.of(row) : app.sources.of(row)) };
   const progress = createProgressNote(app, progressKey(context, context.request_id));
   const batch = { action, batch_id: app.ids(), connections, cache: {}, progress };

@@ -18,7 +18,9 @@ import { type ServerConfigPatch, CONFIG_ID, lockedOut, type ServerConfig } from 
 import { checkSettings } from './setting-checks.ts';
 import { refuseUnknownToolsets } from '#core/context/toolset-names.ts';
 import { requireWorkingProvider } from '#core/identity/providers/way-in.ts';
+import { refuseReferences } from '#core/context/secret-refs.ts';
 import { refuseSettings } from '#core/context/token-limits.ts';
+import { isReference } from '#core/lib/sealed-values.ts';
 import { mergeSecrets, resealSecrets } from '#core/settings/secrets.ts';
 import { invalidField } from '#core/errors.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
@@ -42,6 +44,12 @@ export const configHandlers: Pick<Handlers<WithSources & WithProviders & WithSna
   },
 };
 
+const secretsOf = ({ oauth_clients, introspection_client_secret, dns_credentials }: Settings) => ({
+  oauth_clients: oauth_clients.map(({ client_secret }) => ({ client_secret })),
+  introspection_client_secret,
+  dns_credentials,
+});
+
 type Patch = Omit<ServerConfigPatch, 'version'>;
 
 /** Runs every check of a change, without storing it. @returns the settings to store; null when nothing would change. */
@@ -59,6 +67,7 @@ export async function checkUpdate(
   const isChanged = (Object.keys(after) as (keyof Settings)[]).some((field) => differs(field, stored.settings, after));
   if (!isChanged && isIdempotent(context)) return { stored, after: null };
   refuseSettings(actor, stored.settings, after);
+  await refuseReferences(context, stored.settings, secretsOf(after), after.secret_refs);
   await checkSettings(app, stored.settings, after);
   if (stored.settings.password_sign_in && !after.password_sign_in) await requireWorkingProvider(app);
   for (const [index, { client_id, toolsets = null }] of after.oauth_clients.entries()) {
@@ -155,6 +164,7 @@ export async function prepareEarlierSettings(
   const known = Object.entries(earlier).filter(([field]) => field in settings);
   const after = withGates({ ...settings, ...(Object.fromEntries(known) as Partial<Settings>) });
   refuseSettings(actor, settings, after);
+  await refuseReferences(context, settings, secretsOf(after), after.secret_refs);
   await checkSettings(app, settings, after);
   await guardSettings(context, settings, after);
   return after;
@@ -179,13 +189,16 @@ function toConfig({ env }: Platform, { settings, version, updated_at }: StoredSe
   return {
     ...shown,
     prompt_guard_enabled: guardEnabled(env, settings),
-    oauth_clients: oauth_clients.map(({ client_id, toolsets, claims }) => ({
+    oauth_clients: oauth_clients.map(({ client_id, client_secret, toolsets, claims }) => ({
       client_id,
+      ...(isReference(client_secret) && { client_secret }),
       secret_set: true,
       toolsets: toolsets === undefined ? null : [...toolsets],
       claims: { ...claims },
     })),
+    ...(isReference(introspection_client_secret) && { introspection_client_secret }),
     introspection_client_secret_set: introspection_client_secret !== null,
+    ...(isReference(dns_credentials) && { dns_credentials }),
     dns_credentials_set: dns_credentials !== null,
     version,
     updated_at,

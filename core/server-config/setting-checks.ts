@@ -4,6 +4,7 @@ import { type FieldError, refuseFields, didYouMean, AppError } from '#core/error
 import { type Settings, differs } from '#core/settings/settings.ts';
 import { asksNothing, isLoopback } from '#core/contract/settings/config.ts';
 import { activeSnapshot } from '#core/versions/deployment.ts';
+import { isReference } from '#core/lib/sealed-values.ts';
 import { openDnsCredentials } from '#core/settings/secrets.ts';
 
 /** Checks that a schema cannot express. Reports all faults at once, except a blocked address, which has a separate error. */
@@ -16,7 +17,7 @@ export async function checkSettings(app: Platform & WithSnapshots, before: Setti
   }
   if (changed('prompt_guard_allow')) errors.push(...(await unknownRules(before.prompt_guard_allow, after.prompt_guard_allow)));
   if (changed('mcp_proxy') && after.mcp_proxy) errors.push(...(await openProxy(app)));
-  if (changed('dns_provider') || changed('dns_credentials')) errors.push(...misfitCredentials(app, before, after));
+  if (changed('dns_provider') || changed('dns_credentials')) errors.push(...(await misfitCredentials(app, before, after)));
   refuseFields(errors);
   if (changed('introspection_url') && after.introspection_url !== null) {
     await checkAddress(app, 'introspection_url', after.introspection_url);
@@ -52,15 +53,16 @@ async function unknownRules(stored: readonly string[], allowed: readonly string[
   });
 }
 
-/** The credentials must fit the provider, even if only one of the two was sent. */
-function misfitCredentials({ keyring }: Platform, before: Settings, after: Settings): FieldError[] {
+/** The credentials must fit the provider, even if only one of the two was sent. Those of a reference are read when they are used. */
+async function misfitCredentials({ secrets }: Platform, before: Settings, after: Settings): Promise<FieldError[]> {
   const { dns_provider, dns_credentials } = after;
   if (dns_credentials === null) return [];
   if (dns_provider === null) {
     if (!differs('dns_credentials', before, after)) return [];
     return [{ field: 'dns_provider', message: 'dns_provider is required with dns_credentials.' }];
   }
-  const credentials = openDnsCredentials(keyring, dns_credentials);
+  if (isReference(dns_credentials)) return [];
+  const credentials = await openDnsCredentials(secrets, dns_credentials);
   const fits = credentials !== null && 'api_token' in credentials === (dns_provider === 'cloudflare');
   const fields = dns_provider === 'cloudflare' ? 'api_token' : 'access_key_id and secret_access_key';
   return fits ? [] : [{ field: 'dns_credentials', message: `dns_credentials must have ${fields} for ${dns_provider}.` }];

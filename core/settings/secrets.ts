@@ -2,11 +2,12 @@ import { type ServerConfigPatch } from '#core/contract/settings/config.ts';
 import { DnsCredentials } from '#core/contract/settings/setting-values.ts';
 import { MASK } from '#core/contract/definitions/connections.ts';
 import { REDACTED } from '#core/contract/history.ts';
-import { invalidField } from '#core/errors.ts';
+import { AppError, invalidField } from '#core/errors.ts';
 import type { Claims } from '#core/query/identity.ts';
-import type { Keyring } from '#core/lib/secrets.ts';
+import { type Keyring, readSecret, type SecretReader } from '#core/lib/secrets.ts';
+import { isReference, isSealed } from '#core/lib/sealed-values.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
-import type { Sealed } from '#core/contract/fields.ts';
+import type { StoredSecret } from '#core/contract/fields.ts';
 import * as v from 'valibot';
 import type { Settings } from './settings.ts';
 
@@ -18,14 +19,14 @@ const pathOf = (field: string): string => `server_config/${field}`;
 const clientPath = (client_id: string): string => pathOf(`oauth_clients/${client_id}/client_secret`);
 
 /** Shown instead of a secret in responses and the history. As input it means "unchanged". */
-const isMask = (text: string): boolean => text === MASK || text === REDACTED;
+const isMask = (secret: unknown): boolean => secret === MASK || secret === REDACTED;
 
 /** The secrets after a change: new ones are encrypted, omitted and masked ones stay. */
 export function mergeSecrets(keyring: Keyring, before: Secrets, patch: SecretsPatch): Secrets {
   const { introspection_client_secret: secret, dns_credentials: credentials, oauth_clients: clients } = patch;
   return {
     introspection_client_secret:
-      secret === undefined || (secret !== null && isMask(secret))
+      secret === undefined || isMask(secret)
         ? before.introspection_client_secret
         : seal(keyring, pathOf('introspection_client_secret'), secret),
     dns_credentials: credentials === undefined ? before.dns_credentials : mergeDns(keyring, before.dns_credentials, credentials),
@@ -76,11 +77,16 @@ const accessOf = (toolsets: readonly string[] | null = null, claims: Claims = {}
   ...(Object.keys(claims).length === 0 ? {} : { claims }),
 });
 
-function mergeDns(keyring: Keyring, before: Sealed | null, sent: DnsCredentials | null): Sealed | null {
-  if (sent === null) return null;
+function mergeDns(
+  keyring: Keyring,
+  before: StoredSecret | null,
+  sent: DnsCredentials | { readonly ref: string } | null,
+): StoredSecret | null {
+  if (sent === null || isReference(sent)) return sent;
   const entries = Object.entries(sent) as [string, string][];
   const masked = entries.some(([, value]) => isMask(value));
-  const stored = new Map(masked ? Object.entries(openDnsCredentials(keyring, before) ?? {}) : []);
+  const current_text = masked && isSealed(before) ? keyring.open(before.$sealed, pathOf('dns_credentials')) : '{}';
+  const stored = new Map(Object.entries(JSON.parse(current_text) as Readonly<Record<string, string>>));
   const merged = entries.map(([name, value]) => {
     const current = isMask(value) ? stored.get(name) : value;
     const field = `dns_credentials.${name}`;
@@ -90,17 +96,33 @@ function mergeDns(keyring: Keyring, before: Sealed | null, sent: DnsCredentials 
   return seal(keyring, pathOf('dns_credentials'), canonical(Object.fromEntries(merged)));
 }
 
-/** Decrypts the DNS credentials. Throws `secrets_unavailable` when no key can. */
-export function openDnsCredentials(keyring: Keyring, sealed: Sealed | null): DnsCredentials | null {
-  if (sealed === null) return null;
-  return v.parse(DnsCredentials, JSON.parse(keyring.open(sealed.$sealed, pathOf('dns_credentials'))));
+/**
+ * Opens the DNS credentials. A reference has them as JSON, or the API token alone. Throws `secrets_unavailable` when they cannot
+ * be read.
+ */
+export async function openDnsCredentials(reader: SecretReader, stored: StoredSecret | null): Promise<DnsCredentials | null> {
+  if (stored === null) return null;
+  const text = await readSecret(stored, pathOf('dns_credentials'), reader);
+  const is_json = text.trimStart().startsWith('{');
+  const result = v.safeParse(DnsCredentials, is_json ? parsed(text) : { api_token: text });
+  if (result.success) return result.output;
+  throw new AppError('secrets_unavailable', 'dns_credentials cannot be used: the secret is not the JSON of the credentials.');
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
 }
 
 /**
  * Encrypts secrets of older keys again. A secret that no key decrypts is left unchanged, because the change may not concern it.
  */
 export function resealSecrets<S extends Partial<Secrets>>(keyring: Keyring, settings: S): S {
-  const again = (path: string, value: Sealed): Sealed => {
+  const again = (path: string, value: StoredSecret): StoredSecret => {
+    if (isReference(value)) return value;
     const { $sealed } = value;
     if (!keyring.stale($sealed) || !keyring.key_ids.includes($sealed.split('.')[1] ?? '')) return value;
     return { $sealed: keyring.seal(keyring.open($sealed, path), path) };
@@ -120,8 +142,10 @@ export function resealSecrets<S extends Partial<Secrets>>(keyring: Keyring, sett
   return { ...settings, ...renewed };
 }
 
-function seal(keyring: Keyring, path: string, plain: string): Sealed;
-function seal(keyring: Keyring, path: string, plain: string | null): Sealed | null;
-function seal(keyring: Keyring, path: string, plain: string | null): Sealed | null {
-  return plain === null ? null : { $sealed: keyring.seal(plain, path) };
+type Sent = string | { readonly ref: string };
+
+function seal(keyring: Keyring, path: string, sent: Sent): StoredSecret;
+function seal(keyring: Keyring, path: string, sent: Sent | null): StoredSecret | null;
+function seal(keyring: Keyring, path: string, sent: Sent | null): StoredSecret | null {
+  return sent === null || isReference(sent) ? sent : { $sealed: keyring.seal(sent, path) };
 }

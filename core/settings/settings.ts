@@ -3,7 +3,7 @@ import type { Db } from '#core/store/store.ts';
 import type { FrozenServer } from '#snapshots/format/format.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
 import type { ServerConfig } from '#core/contract/settings/config.ts';
-import type { Sealed } from '#core/contract/fields.ts';
+import type { StoredSecret } from '#core/contract/fields.ts';
 import * as v from 'valibot';
 import { plainSettings, frozenSettings, frozenWhenSet } from '#core/contract/settings/settings.ts';
 import type { Env } from '#core/process/env.ts';
@@ -26,9 +26,9 @@ type Shown = Omit<ServerConfig, Secret | `${Secret}_set` | 'version' | 'updated_
 /** The stored server configuration, with encrypted secrets. Settings that were never set have their defaults. */
 export interface Settings extends Readonly<Shown> {
   readonly oauth_clients: FrozenServer['oauth_clients'];
-  readonly introspection_client_secret: Sealed | null;
+  readonly introspection_client_secret: StoredSecret | null;
   /** JSON of the provider's credentials. */
-  readonly dns_credentials: Sealed | null;
+  readonly dns_credentials: StoredSecret | null;
 }
 
 /** The settings with their version. */

@@ -2,7 +2,6 @@ import type { WithSources } from '#core/sources/source-pool.ts';
 import { eq } from 'drizzle-orm';
 import type { Source } from '#core/engines/shared/source.ts';
 import type { SharedSource } from './source-pool.ts';
-import { toSettings } from '#core/engines/shared/connection-settings.ts';
 import { freezeConnection } from '#snapshots/freeze/entities.ts';
 import type { FrozenConnection } from '#snapshots/format/format.ts';
 
@@ -19,7 +18,7 @@ export function createFrozenSources(app: WithSources): FrozenSources {
     const { connections } = app.store.tables;
     const [row] = await app.store.db.select().from(connections).where(eq(connections.id, connection.id));
     if (row !== undefined && freezeConnection(row).pool_key === connection.pool_key) return app.sources.of(row);
-    const one = app.sources.share(`${connection.id} ${connection.pool_key}`, toSettings(connection, app.keyring));
+    const one = app.sources.share(`${connection.id} ${connection.pool_key}`, connection);
     shared.push(one);
     return one.source;
   };

@@ -1,10 +1,12 @@
 import type { Platform } from '#core/platform/platform.ts';
 import type { Schema } from '#core/store/schema.ts';
-import { type ConnectionSettings, toSettings } from '#core/engines/shared/connection-settings.ts';
+import type { ConnectionSettings, SealedConnection } from '#core/engines/shared/connection-settings.ts';
 import type { Source, DialPolicy } from '#core/engines/shared/source.ts';
 import { withTimeout } from '#core/lib/with-timeout.ts';
-import type { Keyring } from '#core/lib/secrets.ts';
+import type { Keyring, SecretReader } from '#core/lib/secrets.ts';
+import { secretsIn } from '#core/lib/sealed-values.ts';
 import { openSource } from '#core/engines/index.ts';
+import { openReferenced } from '#core/engines/referenced-source.ts';
 import { AppError } from '#core/errors.ts';
 
 export type ConnectionRow = Schema['connections']['$inferSelect'];
@@ -17,8 +19,8 @@ export interface SourcePool {
   isSuperuser(row: ConnectionRow): Promise<boolean | null>;
   /** A source that is not shared. The caller closes it. */
   open(settings: ConnectionSettings): Promise<Source>;
-  /** A source for other settings than the stored ones. All who use the same key at the same time share it. */
-  share(key: string, settings: ConnectionSettings): SharedSource;
+  /** A source for another connection than a stored one. All who use the same key at the same time share it. */
+  share(key: string, connection: SealedConnection): SharedSource;
   /** Informs all sources that a file has changed, because several connections can have the same folder. */
   filesChanged(): Promise<void>;
   /** Closes the source of a deleted connection. */
@@ -42,9 +44,12 @@ interface PoolEntry {
 const SUPERUSER_TIMEOUT_MS = 1_500;
 const SUPERUSER_RETRY_MS = 60_000;
 
-export function createSourcePool(policy: DialPolicy, keyring: Keyring): SourcePool {
+export function createSourcePool(policy: DialPolicy, reader: SecretReader): SourcePool {
   const open = new Map<string, PoolEntry>();
   const shared = new Map<string, { readonly source: Promise<Source>; users: number }>();
+  // Async, so that a secret that cannot be decrypted rejects this source and does not throw in a caller that opens several.
+  const opened = async (connection: SealedConnection) =>
+    openReferenced(connection, reader, (settings) => openSource(settings, policy));
   const end = async (entry: { source: Promise<Source> } | undefined): Promise<void> => {
     await entry?.source.then((source) => source.close()).catch(() => undefined);
   };
@@ -52,8 +57,7 @@ export function createSourcePool(policy: DialPolicy, keyring: Keyring): SourcePo
     const current = open.get(row.id);
     if (current?.version === row.version) return current;
     void end(current);
-    // Async, so that a secret that cannot be decrypted rejects this source and does not throw in a caller that opens several.
-    const source = (async () => openSource(toSettings(row, keyring), policy))();
+    const source = opened(row);
     const entry = { version: row.version, source };
     open.set(row.id, entry);
     source.catch(() => {
@@ -75,8 +79,8 @@ export function createSourcePool(policy: DialPolicy, keyring: Keyring): SourcePo
       return entry.superuser.answer;
     },
     open: (settings) => openSource(settings, policy),
-    share(key, settings) {
-      const entry = shared.get(key) ?? { source: openSource(settings, policy), users: 0 };
+    share(key, connection) {
+      const entry = shared.get(key) ?? { source: opened(connection), users: 0 };
       shared.set(key, entry);
       entry.users += 1;
       return {
@@ -124,7 +128,7 @@ export const secretPath = (connection_id: string, field: string): string => `con
 /** The `secrets_unavailable` error of a stored connection whose secrets cannot be decrypted, or null. */
 export function unreadableSecret(row: ConnectionRow, keyring: Keyring): AppError | null {
   try {
-    toSettings(row, keyring);
+    for (const { sealed, path } of secretsIn(row, `connection/${row.id}`)) keyring.open(sealed, path);
     return null;
   } catch (error) {
     if (error instanceof AppError && error.code === 'secrets_unavailable') return error;

@@ -24,7 +24,13 @@ import { freezeConnection } from '#snapshots/freeze/entities.ts';
 import type { ConnectionRow } from './source-pool.ts';
 
 /** Errors of reaching a database, not of the statement. Saving and deploying turn them into warnings. */
-const UNREACHABLE: readonly ErrorCode[] = ['database_unreachable', 'private_network_blocked', 'timeout', 'unavailable'];
+const UNREACHABLE: readonly ErrorCode[] = [
+  'database_unreachable',
+  'private_network_blocked',
+  'secrets_unavailable',
+  'timeout',
+  'unavailable',
+];
 export const DESCRIBE_TIMEOUT_MS = 5_000;
 
 export const isUnreachable = (error: unknown): error is AppError => error instanceof AppError && UNREACHABLE.includes(error.code);

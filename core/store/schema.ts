@@ -21,7 +21,7 @@ import type { PromptArgument, PromptMessage } from '#core/contract/definitions/p
 import type { Annotations, ReturnType as ToolReturnType } from '#core/contract/definitions/tools.ts';
 import type { Confirm } from '#core/contract/definitions/write-guard.ts';
 import type { Selection } from '#core/contract/definitions/toolsets.ts';
-import type { Sealed } from '#core/contract/fields.ts';
+import type { Sealed, StoredSecret } from '#core/contract/fields.ts';
 import { type Kit, pgKit, recordColumns, sqliteKit } from './kit.ts';
 
 /** The tables of one dialect. */
@@ -36,11 +36,11 @@ function define(k: Kit) {
       port: k.int(),
       database: k.text().notNull(),
       username: k.text(),
-      password: k.json<Sealed>(),
+      password: k.json<StoredSecret>(),
       ssl_mode: k.text().$type<ConnectionDraft['ssl_mode'] & string>(),
       ssl_ca: k.text(),
       ssl_cert: k.text(),
-      ssl_key: k.json<Sealed>(),
+      ssl_key: k.json<StoredSecret>(),
       extra_params: k.json<Record<string, unknown>>().notNull(),
       enabled: k.bool().notNull(),
       read_only: k.bool().notNull(),

@@ -47,8 +47,9 @@ export async function exportServerConfig(
   return {
     ...Object.fromEntries(exported),
     prompt_guard_enabled,
-    oauth_clients: oauth_clients.map(({ client_id, toolsets, claims }) => ({
+    oauth_clients: oauth_clients.map(({ client_id, client_secret, toolsets, claims }) => ({
       client_id,
+      ...(client_secret === undefined ? {} : { client_secret }),
       ...(toolsets === null ? {} : { toolsets }),
       // A client without a secret in the file keeps its stored one.
       ...(Object.keys(claims).length === 0 || !whole ? {} : { claims }),

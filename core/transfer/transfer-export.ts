@@ -11,7 +11,7 @@ import { canonical } from '#snapshots/format/canonical.ts';
 import { isSecretEntry } from '#core/definitions/connection-draft.ts';
 import { toDraft } from '#core/records/versioned.ts';
 import { IN_WRITE_ORDER, type EntityService } from '#core/definitions/entity-services.ts';
-import { isSealed } from '#core/lib/sealed-values.ts';
+import { isReference, isSealed } from '#core/lib/sealed-values.ts';
 import { exportServerConfig } from './transfer-config.ts';
 import { toNamedOwner, SELECTIONS, toNames } from './named-references.ts';
 
@@ -50,12 +50,14 @@ export async function exportAll(context: Context<WithSources & WithProviders & W
 
 const sortKeys = (value: unknown): unknown => JSON.parse(canonical(value));
 
-/** A record in the form of an export: without ids and secrets. References, such as the connection, are names. */
+/** A record in the form of an export: without ids and secrets, but with references of secrets. The connection is its name. */
 export function toItem(row: StoredEntity, names: ReadonlyMap<string, string>): EntityValues {
-  const { connection_id, password: _, ssl_key: _ssl_key, extra_params, owner_id: _owner_id, owner, ...rest } = toDraft(row);
+  const { connection_id, password, ssl_key, extra_params, owner_id: _owner_id, owner, ...rest } = toDraft(row);
   const selections = SELECTIONS.filter((part) => rest[part] !== undefined);
   return {
     ...rest,
+    ...(isReference(password) && { password }),
+    ...(isReference(ssl_key) && { ssl_key }),
     ...(owner === undefined ? {} : { owner: toNamedOwner(owner as TestOwner, names) }),
     ...Object.fromEntries(selections.map((part) => [part, toNames(rest[part] as Selection, names)])),
     ...(connection_id === undefined ? {} : { connection: typeof connection_id === 'string' ? names.get(connection_id) : null }),

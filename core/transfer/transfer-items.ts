@@ -10,7 +10,7 @@ import { canonical } from '#snapshots/format/canonical.ts';
 import { isSecretEntry } from '#core/definitions/connection-draft.ts';
 import { IN_WRITE_ORDER, type EntityService } from '#core/definitions/entity-services.ts';
 import type { StoredEntity, EntityValues } from '#core/store/entity-table.ts';
-import { isSealed } from '#core/lib/sealed-values.ts';
+import { isReference, isSealed } from '#core/lib/sealed-values.ts';
 import type { Deletion } from '#core/definitions/removal.ts';
 import type { Deletions } from './transfer-deletes.ts';
 import { type StoredRecords, toItem } from './transfer-export.ts';
@@ -153,11 +153,15 @@ const recordOf = (kind: EntityService, index: number | null, name: string | null
   name,
 });
 
-/** Whether the stored record is equal to that of the import. A record with a secret is always written. */
+const SECRETS = ['password', 'ssl_key'];
+
+/** Whether the stored record is equal to that of the import. A record with a secret that is not a reference is always written. */
 function isEqual(values: EntityValues, sent: EntityValues, stored: StoredEntity, names: ReadonlyMap<string, string>): boolean {
-  if (Object.hasOwn(sent, 'password') || Object.hasOwn(sent, 'ssl_key')) return false;
+  const sent_secrets = SECRETS.filter((name) => Object.hasOwn(sent, name));
+  if (sent_secrets.some((name) => !isReference(sent[name]))) return false;
   const { password: _, ssl_key: _ssl_key, ...rest } = values;
-  return canonical(rest) === canonical(toItem(stored, names));
+  const { password: _stored, ssl_key: _stored_key, ...item } = toItem(stored, names);
+  return canonical(rest) === canonical(item) && sent_secrets.every((name) => canonical(sent[name]) === canonical(stored[name]));
 }
 
 /** Adds the stored secrets that the import does not contain to an overwritten connection. */

@@ -1,7 +1,7 @@
 import { createHash, hkdfSync } from 'node:crypto';
 import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
 import type { Addresses } from '#core/edge/requested-address.ts';
-import { fingerprintOf, keyIdOf } from '#core/lib/secrets.ts';
+import { markOf, keyIdOf } from '#core/lib/secrets.ts';
 import { endpointOf } from '#core/edge/mcp-endpoint.ts';
 import type { FrozenServer } from '#snapshots/format/format.ts';
 import { NO_CLAIMS, toIdentity } from '#core/query/identity.ts';
@@ -51,7 +51,7 @@ export const clientOf = ({ oauth_clients }: FrozenServer, client_id: unknown): C
   oauth_clients.find((client) => client.client_id === client_id);
 
 const secretGeneration = ({ client_secret }: Client): string =>
-  createHash('sha256').update(fingerprintOf(client_secret.$sealed)).digest('base64url').slice(0, 22);
+  createHash('sha256').update(markOf(client_secret)).digest('base64url').slice(0, 22);
 
 export function createAccessTokens({ keys, addresses, isIssuer, now }: AccessTokensOptions): AccessTokens {
   const ring = new Map(keys.map((key) => [keyIdOf(key), toSigningKey(key)]));

@@ -1,6 +1,7 @@
 import { NO_TOKEN } from '#core/contract/observe/refusal-sentences.ts';
 import type { LiveToken, IdentityList } from '#core/contract/deploy/control.ts';
 import type { SavedCopies } from '#core/lib/saved-copies.ts';
+import { refuseReference, type SecretReader } from '#core/lib/secrets.ts';
 import type { Log } from '#core/process/log.ts';
 import { createAddresses } from '#core/edge/requested-address.ts';
 import { refuseRegistration, REGISTER_PATH } from '#core/edge/registration.ts';
@@ -41,6 +42,8 @@ export interface AuthSettings extends SignedFiles {
 export interface AuthOptions extends AuthSettings {
   readonly openSecret: (sealed: string, path: string) => string;
   readonly copies: Pick<SavedCopies, 'save' | 'note'>;
+  /** Reads the secret of a reference; absent: references are refused. */
+  readonly resolveSecret?: SecretReader['resolve'];
   /** Origin of the host on this machine, used without a public URL. */
   readonly local_url: () => string;
   /** Names under which clients reach the host, besides those in its URLs. */
@@ -97,6 +100,11 @@ const BEARER = 'Bearer ';
 const PLAYGROUND_BEARER = `${BEARER}${PLAYGROUND_PREFIX}`;
 const toCredential = (token: string, { path }: RequestOrigin): Credential => ({ token, digest: sha256(token), path });
 
+const readerOf = ({ openSecret, resolveSecret = refuseReference }: AuthOptions): SecretReader => ({
+  open: openSecret,
+  resolve: resolveSecret,
+});
+
 /** The scheme of each `auth_type`, and the parts that they share. */
 function createSchemes(options: AuthOptions) {
   const { public_url, front_url = null, own_ports = [], local_url, names, now } = options;
@@ -119,7 +127,7 @@ function createSchemes(options: AuthOptions) {
   const schemes: Readonly<Record<Exclude<FrozenServer['auth_type'], 'none'>, Scheme>> = {
     bearer,
     oauth_credentials: access_tokens,
-    oauth_introspection: createIntrospection({ ...options, addresses }),
+    oauth_introspection: createIntrospection({ ...options, secrets: readerOf(options), addresses }),
     oauth: people,
     jwt: foreign,
   };
@@ -132,11 +140,11 @@ function createSchemes(options: AuthOptions) {
 }
 
 export function createAuth(options: AuthOptions): Auth {
-  const { openSecret, log } = options;
+  const { log } = options;
   const { schemeOf, addresses, public_issuer, bearer, access_tokens, identity, foreign_keys } = createSchemes(options);
   const attempts = createAttempts(options.ticks, options.attempts);
   const playground = createPlayground(options.keys, options.now, options.toolsets);
-  const tokenEndpoint = createTokenEndpoint({ tokens: access_tokens, attempts, openSecret, addresses, log });
+  const tokenEndpoint = createTokenEndpoint({ tokens: access_tokens, attempts, secrets: readerOf(options), addresses, log });
   const check = createCheck(attempts, log);
   // Clients compare the resource with the address that they connect to.
   const metadataUrl = ({ origin, path, is_sse }: RequestOrigin) =>

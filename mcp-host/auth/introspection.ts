@@ -3,7 +3,8 @@ import { AppError } from '#core/errors.ts';
 import type { Log } from '#core/process/log.ts';
 import { type Addresses, isSameAudience } from '#core/edge/requested-address.ts';
 import { audiencePath } from '#core/edge/mcp-endpoint.ts';
-import { fingerprintOf } from '#core/lib/secrets.ts';
+import { isReference } from '#core/lib/sealed-values.ts';
+import { markOf, readSecret, type SecretReader } from '#core/lib/secrets.ts';
 import { boundedText } from '#core/engines/shared/bounded-text.ts';
 import type { FrozenServer } from '#snapshots/format/format.ts';
 import { isMembers, type Members } from '#mcp-host/protocol/messages.ts';
@@ -22,7 +23,7 @@ export type Ask = (
 
 export interface IntrospectionOptions {
   readonly ask: Ask;
-  readonly openSecret: (sealed: string, path: string) => string;
+  readonly secrets: SecretReader;
   readonly addresses: Addresses;
   /** The deployed toolsets: a caller gets the ones that its scopes name. */
   readonly toolsets: () => readonly ToolsetAccess[];
@@ -164,7 +165,7 @@ class Verdicts {
     if (server === this.#followed) return;
     this.#followed = server;
     const { introspection_url, introspection_client_id, introspection_client_secret, introspection_audience } = server;
-    const secret = fingerprintOf(introspection_client_secret?.$sealed ?? '');
+    const secret = introspection_client_secret === null ? '' : markOf(introspection_client_secret);
     const next = JSON.stringify([introspection_url, introspection_client_id, secret, introspection_audience]);
     if (next === this.source) return;
     this.source = next;
@@ -218,14 +219,26 @@ class Verdicts {
   }
 }
 
-function question(
-  { ask, openSecret }: IntrospectionOptions,
+/** A client secret that the endpoint refuses is read again, if it is a reference. */
+async function question(options: IntrospectionOptions, token: string, server: FrozenServer, url: string): Promise<Response> {
+  const { introspection_client_secret: secret } = server;
+  const path = 'server_config/introspection_client_secret';
+  const plain = secret === null ? '' : await readSecret(secret, path, options.secrets);
+  const answer = await send(options, token, server, url, plain);
+  if (answer.status !== 401 || !isReference(secret)) return answer;
+  const fresh = await options.secrets.resolve(secret.ref, plain);
+  if (fresh === plain) return answer;
+  await answer.body?.cancel();
+  return send(options, token, server, url, fresh);
+}
+
+function send(
+  { ask }: IntrospectionOptions,
   token: string,
-  server: FrozenServer,
+  { introspection_client_id: id }: FrozenServer,
   url: string,
+  plain: string,
 ): Promise<Response> {
-  const { introspection_client_id: id, introspection_client_secret: secret } = server;
-  const plain = secret === null ? '' : openSecret(secret.$sealed, 'server_config/introspection_client_secret');
   const login = Buffer.from(`${encodeURIComponent(id ?? '')}:${encodeURIComponent(plain)}`).toString('base64');
   return ask(url, {
     method: 'POST',

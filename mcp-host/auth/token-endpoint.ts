@@ -1,5 +1,7 @@
 import { isSameSecret } from '#core/edge/service-token.ts';
 import { BASIC_CHALLENGE, type Login, loginsOf, NO_STORE, readTokenForm, refuseToken } from '#core/edge/token-form.ts';
+import { isReference } from '#core/lib/sealed-values.ts';
+import { readSecret, type SecretReader } from '#core/lib/secrets.ts';
 import type { Log } from '#core/process/log.ts';
 import { type Addresses, withoutEndSlashes } from '#core/edge/requested-address.ts';
 import type { FrozenServer } from '#snapshots/format/format.ts';
@@ -10,8 +12,8 @@ import type { Attempts } from './attempts.ts';
 export interface TokenEndpointOptions {
   readonly tokens: AccessTokens;
   readonly attempts: Attempts;
-  /** Opens a client's secret, which is sealed to its path. */
-  readonly openSecret: (sealed: string, path: string) => string;
+  /** Opens a client's secret. */
+  readonly secrets: SecretReader;
   readonly addresses: Addresses;
   readonly log: Log;
 }
@@ -31,12 +33,19 @@ const refused: typeof refuseToken = (status, code, sentence, headers) =>
 const UNKNOWN_CLIENT = 'The client is unknown or its secret is wrong.';
 
 /** `POST /oauth/token` of `auth_type` oauth_credentials: the client credentials grant (RFC 6749 section 4.4). */
-export function createTokenEndpoint({ tokens, attempts, openSecret, addresses, log }: TokenEndpointOptions): TokenEndpoint {
+export function createTokenEndpoint({ tokens, attempts, secrets, addresses, log }: TokenEndpointOptions): TokenEndpoint {
   /** Runs the same steps for an unknown client and a wrong secret. Throws when the stored secret cannot be opened. */
-  const isClient = ({ client_id, client_secret }: Login, server: FrozenServer): boolean => {
-    const sealed = clientOf(server, client_id)?.client_secret.$sealed;
-    const expected = sealed && openSecret(sealed, `server_config/oauth_clients/${client_id}/client_secret`);
-    return isSameSecret(client_secret, expected ?? '') && expected !== undefined;
+  const isClient = async ({ client_id, client_secret }: Login, server: FrozenServer): Promise<boolean> => {
+    const stored = clientOf(server, client_id)?.client_secret;
+    const expected = stored && (await readSecret(stored, `server_config/oauth_clients/${client_id}/client_secret`, secrets));
+    if (isSameSecret(client_secret, expected ?? '') && expected !== undefined) return true;
+    if (expected === undefined || !isReference(stored)) return false;
+    // The secret may have been replaced where the reference says.
+    return isSameSecret(client_secret, await secrets.resolve(stored.ref, expected));
+  };
+  const clientAmong = async (logins: readonly Login[], server: FrozenServer): Promise<string | undefined> => {
+    for (const login of logins) if (await isClient(login, server)) return login.client_id;
+    return undefined;
   };
 
   return async (request, server, address, { resource, issuer }) => {
@@ -53,7 +62,7 @@ export function createTokenEndpoint({ tokens, attempts, openSecret, addresses, l
     if (logins instanceof Response) return logins;
     let client_id: string | undefined;
     try {
-      client_id = logins.find((login) => isClient(login, server))?.client_id;
+      client_id = await clientAmong(logins, server);
     } catch (error) {
       log.error('client_not_checked', { error: String(error) });
       return refused(503, 'temporarily_unavailable', 'The client cannot be checked right now. See the log of the host.', {

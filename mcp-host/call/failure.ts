@@ -95,7 +95,7 @@ const UNSPOKEN: Partial<Readonly<Record<ErrorCode, string>>> = {
   database_unreachable: 'The database of this tool cannot be reached right now. Try again later, or see the log of the host.',
   private_network_blocked: 'The database of this tool is at an address that this installation does not allow.',
   secrets_unavailable:
-    'The connection of this tool cannot be opened because the key of this installation does not decrypt a stored secret.',
+    'The connection of this tool cannot be opened because one of its secrets cannot be read. See the log of the host.',
 };
 const INTERNAL = 'The call failed because of an internal error. See the log of the host.';
 

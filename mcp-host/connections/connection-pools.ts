@@ -1,5 +1,7 @@
 import type { FrozenConnection } from '#snapshots/format/format.ts';
-import { type ConnectionSettings, toSettings } from '#core/engines/shared/connection-settings.ts';
+import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
+import { openReferenced } from '#core/engines/referenced-source.ts';
+import type { SecretReader } from '#core/lib/secrets.ts';
 import type { Source } from '#core/engines/shared/source.ts';
 import type { QueueGauge } from '#core/contract/observe/usage-batch.ts';
 import type { Log } from '#core/process/log.ts';
@@ -9,8 +11,7 @@ export type OpenPool = (settings: ConnectionSettings) => Promise<Source>;
 
 export interface ConnectionPoolsOptions {
   readonly open: OpenPool;
-  /** Opens a secret, which is sealed to its path (`connection/<id>/password`). */
-  readonly openSecret: (sealed: string, path: string) => string;
+  readonly secrets: SecretReader;
   readonly log: Log;
 }
 
@@ -46,7 +47,7 @@ interface Pool {
   holds: number;
 }
 
-export function createConnectionPools({ open, openSecret, log }: ConnectionPoolsOptions): ConnectionPools {
+export function createConnectionPools({ open, secrets, log }: ConnectionPoolsOptions): ConnectionPools {
   const pools = new Map<string, Pool>();
   const queues = new Map<string, { name: string; queue: Queue }>();
   const closing = new Set<Promise<void>>();
@@ -60,7 +61,7 @@ export function createConnectionPools({ open, openSecret, log }: ConnectionPools
     return queue;
   };
   const start = (pool: Pool, connection: FrozenConnection): Promise<Source> => {
-    const source = (async () => open(toSettings(connection, { open: openSecret })))();
+    const source = openReferenced(connection, secrets, open);
     pool.source = source;
     // If a secret does not open, the promise is already rejected here. `pool.source` is set above, so that this handler can clear
     // it.

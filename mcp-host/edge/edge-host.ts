@@ -23,6 +23,7 @@ import { createSessionIds } from '#mcp-host/requests/session-ids.ts';
 import { createSessions } from '#mcp-host/requests/sessions.ts';
 import type { Streams } from '#mcp-host/dispatch/streams.ts';
 import { ENDING } from '#mcp-host/dispatch/serving.ts';
+import { refuseReference } from '#core/lib/secrets.ts';
 import { type ConnectionPools, createConnectionPools } from '#mcp-host/connections/connection-pools.ts';
 import type { Views } from '#mcp-host/registry/views.ts';
 import { createHttp, type HostFetch } from '#mcp-host/transports/http.ts';
@@ -167,7 +168,7 @@ const ticks = (): number => performance.now();
 
 function openPools({ bundle, log, keeps_pools, onClosing }: EdgeOptions, policy: DialPolicy): ConnectionPools {
   const sources = createConnectionPools({
-    openSecret: bundle.openSecret,
+    secrets: { open: bundle.openSecret, resolve: refuseReference },
     log,
     async open(settings) {
       const source = await openSource(settings, policy);

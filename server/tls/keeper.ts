@@ -213,7 +213,7 @@ class Keeper {
     const added: AddedRecord[] = [];
     return {
       present: async (proofs) => {
-        const credentials = openDnsCredentials(this.#app.keyring, settings.dns_credentials);
+        const credentials = await openDnsCredentials(this.#app.secrets, settings.dns_credentials);
         if (credentials === null) throw new OrderError('dns_credentials are required for the challenge dns-01.');
         const { dns_servers: servers, provider_urls = PROVIDER_URLS } = this.#options;
         const provider = openDnsProvider(credentials, provider_urls, ask, this.#ending);

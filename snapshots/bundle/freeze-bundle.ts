@@ -1,5 +1,5 @@
 import type { LiveToken } from '#core/contract/deploy/control.ts';
-import { replaceSealed, secretsIn } from '#core/lib/sealed-values.ts';
+import { isReference, replaceSealed, secretsIn } from '#core/lib/sealed-values.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
 import type { FrozenConnection, FrozenServer, Snapshot } from '#snapshots/format/format.ts';
 import { createNames, nameConnections } from '#snapshots/generate/names.ts';
@@ -17,7 +17,7 @@ export interface BundleSource {
 /** Copies a snapshot into a bundle, without secrets, ciphertexts and unused connections. */
 export function freezeBundle({ snapshot, tokens, as_of }: BundleSource): Bundled {
   const { version, checksum, created_at, content } = snapshot;
-  const connections = usedConnections(snapshot);
+  const connections = usedConnections(snapshot).map(withBindings);
   const named = nameConnections(content.connections);
   const secrets = connections.flatMap((connection) => secretNames(connection, named.get(connection.id)?.prefix ?? ''));
   const stripped = {
@@ -40,6 +40,13 @@ export function freezeBundle({ snapshot, tokens, as_of }: BundleSource): Bundled
     hashes: [...content.tools, ...content.resources].some(({ masks = [] }) => masks.some(({ mask }) => mask === 'hash')),
   };
 }
+
+/** References lead nowhere on the platform of a bundle, so these secrets are bindings too. */
+const withBindings = (connection: FrozenConnection): FrozenConnection => ({
+  ...connection,
+  ...(isReference(connection.password) && { password: NO_SECRET }),
+  ...(isReference(connection.ssl_key) && { ssl_key: NO_SECRET }),
+});
 
 /** Connections that tools and resources use. */
 export function usedConnections({ content: { connections, tools, resources } }: Snapshot): FrozenConnection[] {

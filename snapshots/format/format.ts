@@ -1,7 +1,7 @@
 import type * as v from 'valibot';
 import type { frozenWhenSet, frozenSettings } from '#core/contract/settings/settings.ts';
 import type { Claims } from '#core/query/identity.ts';
-import type { Sealed } from '#core/contract/fields.ts';
+import type { StoredSecret } from '#core/contract/fields.ts';
 import type { DbType, SslMode } from '#core/contract/definitions/connections.ts';
 import type { SessionRole, SessionValue } from '#core/contract/definitions/session-values.ts';
 import type { hostLimits, ReturnType } from '#core/contract/definitions/tools.ts';
@@ -23,12 +23,12 @@ export interface FrozenServer
   extends Readonly<Entries<typeof frozenSettings>>, Readonly<Partial<{ [K in keyof WhenSet]: NonNullable<WhenSet[K]> }>> {
   readonly oauth_clients: readonly {
     readonly client_id: string;
-    readonly client_secret: Sealed;
+    readonly client_secret: StoredSecret;
     /** Absent: all toolsets. */
     readonly toolsets?: readonly string[];
     readonly claims?: Claims;
   }[];
-  readonly introspection_client_secret: Sealed | null;
+  readonly introspection_client_secret: StoredSecret | null;
   readonly global_variables: Readonly<Record<string, string | number | boolean>>;
 }
 
@@ -40,12 +40,12 @@ export interface FrozenConnection {
   readonly port: number | null;
   readonly database: string;
   readonly username: string | null;
-  readonly password: Sealed | null;
+  readonly password: StoredSecret | null;
   readonly ssl_mode: SslMode | null;
   readonly ssl_ca: string | null;
   readonly ssl_cert: string | null;
-  readonly ssl_key: Sealed | null;
-  /** Sensitive entries are `Sealed`. */
+  readonly ssl_key: StoredSecret | null;
+  /** Sensitive entries are sealed or references. */
   readonly extra_params: Readonly<Record<string, unknown>>;
   readonly read_only: boolean;
   readonly pool_size: number;

@@ -55,6 +55,7 @@ export async function testPlatform(): Promise<Platform> {
   const { options, release } = await testGround();
   const platform = await createPlatform(options, {
     forbidden: async () => [],
+    secretTtl: async () => 300,
     closeFirst: async () => undefined,
     closeLast: async () => undefined,
   });

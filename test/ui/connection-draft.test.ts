@@ -16,8 +16,9 @@ import { createFirstRun } from '#ui/src/kernel/first-run.ts';
 import type { Storage } from '#ui/src/kernel/storage.ts';
 import type { Call } from '#ui/src/api.ts';
 
+const { password: _, ssl_key: _ssl_key, ...empty } = emptyDraft({ db_type: 'postgresql', default_port: 5432 });
 const stored: Connection = {
-  ...emptyDraft({ db_type: 'postgresql', default_port: 5432 }),
+  ...empty,
   id: '0190b0c0-0000-7000-8000-000000000000',
   name: 'shop',
   host: 'db',

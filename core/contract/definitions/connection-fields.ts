@@ -1,8 +1,10 @@
 import * as v from 'valibot';
 import { integerBetween, textBetween } from '../fields.ts';
 import { field } from '../marks.ts';
+import { secretOrRef } from '../secret-refs.ts';
 
-const pem = v.nullable(textBetween(1, 65_536));
+const Pem = textBetween(1, 65_536);
+const pem = v.nullable(Pem);
 
 /** Concurrency limits and timeouts of a connection. */
 export const connectionLimits = {
@@ -77,7 +79,7 @@ export const connectionCertificates = {
     open: true,
     default: null,
   }),
-  ssl_key: field(pem, {
+  ssl_key: field(v.nullable(secretOrRef(Pem)), {
     label: 'Client key',
     help: 'PEM.',
     control: 'code',

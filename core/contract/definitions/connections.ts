@@ -5,6 +5,7 @@ import { changesOf, entityOperations } from '../entity-operations.ts';
 import { byId, Empty, Id, integerBetween, listOf, shownText, stored, textBetween, Unchanged, Warnings } from '../fields.ts';
 import { field, valuesOf } from '../marks.ts';
 import { operation } from '../operation.ts';
+import { secretOrRef, ShownRef } from '../secret-refs.ts';
 
 export const DB_TYPE_CHOICES = {
   postgresql: { label: 'PostgreSQL' },
@@ -53,7 +54,7 @@ const draft = {
     address: true,
     default: null,
   }),
-  password: field(v.nullable(textBetween(1, 4_096)), { label: 'Password', secret: true, open: true, default: null }),
+  password: field(v.nullable(secretOrRef(textBetween(1, 4_096))), { label: 'Password', secret: true, open: true, default: null }),
   ssl_mode: field(v.nullable(SslMode), {
     label: 'TLS',
     open: true,
@@ -96,6 +97,8 @@ const { password: _password, ssl_key: _ssl_key, ...readable } = draft;
 export const Connection = v.object({
   id: Id,
   ...readable,
+  password: ShownRef,
+  ssl_key: ShownRef,
   password_set: v.boolean(),
   ssl_key_set: v.boolean(),
   ...stored,

@@ -3,6 +3,7 @@ import { byId, CHECK_CHOICES, Id, listInput, listOf, patchOf, shownText, stored,
 import { field, valuesOf } from '../marks.ts';
 import { deletion, operation } from '../operation.ts';
 import { ROLE_CHOICES } from '../roles.ts';
+import { secretOrRef, ShownRef } from '../secret-refs.ts';
 import { ClientId, Domain, IssuerUrl, ScopeName, Secret } from '../settings/setting-values.ts';
 
 /** Roles that a sign-in can assign. Owner is not among them: only owners can give that role. */
@@ -22,7 +23,7 @@ export const IdentityProviderDraft = v.strictObject({
     placeholder: 'https://login.example.com/realms/shop',
   }),
   client_id: field(ClientId, { label: 'Client ID', control: 'mono' }),
-  client_secret: field(v.nullable(Secret), {
+  client_secret: field(v.nullable(secretOrRef(Secret)), {
     label: 'Client secret',
     help: 'Leave empty for a public client, which signs in with PKCE alone.',
     secret: true,
@@ -78,6 +79,7 @@ const { client_secret: _secret, ...shown } = IdentityProviderDraft.entries;
 export const IdentityProvider = v.object({
   id: Id,
   ...shown,
+  client_secret: ShownRef,
   client_secret_set: v.boolean(),
   client_secret_missing: v.pipe(
     v.boolean(),

@@ -7,6 +7,7 @@ import { field, openNames } from '#core/contract/marks.ts';
 import { plainSettings, frozenSettings, frozenWhenSet } from './settings.ts';
 import { DeployGates } from './deploy-gates.ts';
 import { operation } from '#core/contract/operation.ts';
+import { secretOrRef, ShownRef } from '#core/contract/secret-refs.ts';
 
 export const CONFIG_ID = 'server_config';
 
@@ -20,7 +21,7 @@ export const MOST_VARIABLES = 100;
  */
 const OauthClientDraft = v.strictObject({
   client_id: field(ClientId, { label: 'Client ID', control: 'mono' }),
-  client_secret: v.optional(field(Secret, { label: 'Client secret', secret: true })),
+  client_secret: v.optional(field(secretOrRef(Secret), { label: 'Client secret', secret: true })),
   secret_set: v.optional(v.boolean()),
   toolsets: v.optional(
     field(v.nullable(ToolsetNames), { label: 'Toolsets', help: 'Names of the toolsets that the client sees; null: everything' }),
@@ -37,8 +38,10 @@ export const ServerConfigPatch = v.strictObject({
       help: 'They exchange their ID and secret for short-lived tokens at /oauth/token.',
     }),
   ),
-  introspection_client_secret: v.optional(field(v.nullable(Secret), { label: 'Introspection client secret', secret: true })),
-  dns_credentials: v.optional(field(v.nullable(DnsCredentials), { label: 'DNS credentials', secret: true })),
+  introspection_client_secret: v.optional(
+    field(v.nullable(secretOrRef(Secret)), { label: 'Introspection client secret', secret: true }),
+  ),
+  dns_credentials: v.optional(field(v.nullable(secretOrRef(DnsCredentials)), { label: 'DNS credentials', secret: true })),
   global_variables: v.optional(
     field(
       v.pipe(
@@ -71,12 +74,15 @@ export const ServerConfig = v.object({
   oauth_clients: v.array(
     v.object({
       client_id: v.string(),
+      client_secret: ShownRef,
       secret_set: v.boolean(),
       toolsets: v.nullable(v.array(v.string())),
       claims: v.record(v.string(), v.unknown()),
     }),
   ),
+  introspection_client_secret: ShownRef,
   introspection_client_secret_set: v.boolean(),
+  dns_credentials: ShownRef,
   dns_credentials_set: v.boolean(),
   global_variables: v.pipe(
     v.record(v.string(), Variable),

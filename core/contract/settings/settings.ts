@@ -212,6 +212,12 @@ export const frozenWhenSet = {
     help: 'Each host keeps its last calls of reading tools in memory, with arguments and caller, to run them on another version before it is deployed. Takes effect with a deploy. 0 keeps none.',
     default: 0,
   }),
+  secret_ref_ttl_seconds: field(integerBetween(1, 86_400), {
+    label: 'Cache lifetime of secret references',
+    unit: 's',
+    help: 'How long a secret that was read from its reference is used before it is read again. A password that its database refuses is read again at once.',
+    default: 300,
+  }),
   ...introduction,
   ...whoCounts,
   introspection_issuer: field(v.nullable(IssuerUrl), {

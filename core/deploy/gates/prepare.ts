@@ -1,9 +1,13 @@
 import { subjectOf } from '#core/contract/entities.ts';
+import { isAllowedBy } from '#core/contract/secret-refs.ts';
 import { AppError } from '#core/errors.ts';
+import { referencesIn } from '#core/lib/sealed-values.ts';
+import type { Platform } from '#core/platform/platform.ts';
+import { readSettings } from '#core/settings/settings.ts';
 import { blobSecrets } from '#core/versions/sealed-records.ts';
 import { leavesOf } from '#snapshots/format/order.ts';
 import { HOLDS_SECRETS } from '#snapshots/format/tree.ts';
-import type { FrozenResource, FrozenTool } from '#snapshots/format/format.ts';
+import type { FrozenConnection, FrozenResource, FrozenServer, FrozenTool } from '#snapshots/format/format.ts';
 import type { DeployGate, Finding } from './gate.ts';
 
 /** Everything that would fail at the first call: refused statements, secrets that no key opens, and passthrough SQL where it is blocked. */
@@ -18,9 +22,11 @@ export const prepareGate: DeployGate = {
       message: `${n === 0 ? 'The configuration cannot be deployed. ' : ''}${subjectOf(entity_type, name)}: ${message}`,
     }));
     for (const message of warnings) found.push({ message });
-    if (version === null) return found;
     const sealed = HOLDS_SECRETS.flatMap((kind) => leavesOf(tree.leaves, kind));
-    for (const [hash, text] of await texts(sealed)) {
+    const with_secrets = await texts(sealed);
+    found.push(...(await referenceFindings(app, with_secrets)));
+    if (version === null) return found;
+    for (const [hash, text] of with_secrets) {
       const { kind } = sealed.find((leaf) => leaf.hash === hash) ?? { kind: 'server' as const };
       // Opening them also detects secrets that were changed.
       for (const { sealed: secret, path } of blobSecrets({ kind, text })) app.keyring.open(secret, path);
@@ -33,6 +39,34 @@ export const prepareGate: DeployGate = {
     return found;
   },
 };
+
+/** References that the settings no longer allow, which block, and those that cannot be read here: hosts may be on other machines. */
+async function referenceFindings(app: Platform, texts: ReadonlyMap<string, string>): Promise<Finding[]> {
+  const refs = new Set([...texts.values()].filter((text) => text.includes('"ref"')).flatMap((text) => secretRefsIn(text)));
+  if (refs.size === 0) return [];
+  const { secret_refs } = (await readSettings(app)).settings;
+  const found = [...refs].map(async (ref): Promise<Finding[]> => {
+    if (!isAllowedBy(secret_refs, ref)) {
+      const message = `The secret reference ${ref} is not allowed. Add its beginning to secret_refs, or send the secret itself.`;
+      return [{ refusal: 'cannot_deploy', field: 'secret_refs', message }];
+    }
+    try {
+      await app.secrets.resolve(ref);
+      return [];
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      return [{ harmless: true, message: `${error.detail} This concerns the server; hosts on other machines read their own.` }];
+    }
+  });
+  return (await Promise.all(found)).flat();
+}
+
+/** The references of a frozen connection or of the frozen settings. */
+function secretRefsIn(text: string): string[] {
+  const frozen = JSON.parse(text) as Partial<Pick<FrozenConnection, 'password' | 'ssl_key'> & FrozenServer>;
+  const { password, ssl_key, introspection_client_secret, oauth_clients = [] } = frozen;
+  return referencesIn([password, ssl_key, introspection_client_secret, ...oauth_clients.map((client) => client.client_secret)]);
+}
 
 /** Most texts have no such member, and parsing every one of a large configuration takes long. */
 const isPassthrough = (text: string): boolean =>

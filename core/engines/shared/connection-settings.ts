@@ -1,7 +1,7 @@
 import type { DbType, SslMode } from '#core/contract/definitions/connections.ts';
 import type { SessionRole, SessionValue } from '#core/contract/definitions/session-values.ts';
-import type { Sealed } from '#core/contract/fields.ts';
-import type { Keyring } from '#core/lib/secrets.ts';
+import type { StoredSecret } from '#core/contract/fields.ts';
+import { readSecret, type SecretReader } from '#core/lib/secrets.ts';
 import { isSealed } from '#core/lib/sealed-values.ts';
 
 /** A connection with decrypted secrets: everything that a driver needs to dial. */
@@ -25,22 +25,32 @@ export interface ConnectionSettings {
   readonly session_role?: SessionRole | null;
 }
 
-/** A connection with sealed secrets, as it is stored or frozen. */
+/** A connection with sealed secrets or references, as it is stored or frozen. */
 export interface SealedConnection extends Omit<ConnectionSettings, 'password' | 'ssl_key'> {
   readonly id: string;
-  readonly password: Sealed | null;
-  readonly ssl_key: Sealed | null;
+  readonly password: StoredSecret | null;
+  readonly ssl_key: StoredSecret | null;
 }
 
-/** Opens the secrets of a connection. */
-export function toSettings(connection: SealedConnection, keyring: Pick<Keyring, 'open'>): ConnectionSettings {
+/**
+ * Opens the secrets of a connection. @param refused the settings that the database refused: references are read again, unless
+ * their secrets have changed since then.
+ */
+export async function toSettings(
+  connection: SealedConnection,
+  reader: SecretReader,
+  refused?: ConnectionSettings,
+): Promise<ConnectionSettings> {
   const { db_type, host, port, database, username, ssl_mode, ssl_ca, ssl_cert, pool_size } = connection;
   const { session_values = [], session_role = null } = connection;
-  const opened = (value: Sealed | null, field: string) =>
-    value && keyring.open(value.$sealed, `connection/${connection.id}/${field}`);
+  const pathOf = (field: string) => `connection/${connection.id}/${field}`;
+  const opened = async (field: 'password' | 'ssl_key'): Promise<string | null> => {
+    const value = connection[field];
+    return value && readSecret(value, pathOf(field), reader, refused?.[field]);
+  };
   const extra = Object.entries(connection.extra_params).map(([key, value]) => [
     key,
-    isSealed(value) ? opened(value, `extra_params/${key}`) : value,
+    isSealed(value) ? reader.open(value.$sealed, pathOf(`extra_params/${key}`)) : value,
   ]);
   return {
     db_type,
@@ -48,11 +58,11 @@ export function toSettings(connection: SealedConnection, keyring: Pick<Keyring, 
     port,
     database,
     username,
-    password: opened(connection.password, 'password'),
+    password: await opened('password'),
     ssl_mode,
     ssl_ca,
     ssl_cert,
-    ssl_key: opened(connection.ssl_key, 'ssl_key'),
+    ssl_key: await opened('ssl_key'),
     extra_params: Object.fromEntries(extra) as ConnectionSettings['extra_params'],
     pool_size,
     session_values,

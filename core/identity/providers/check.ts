@@ -160,7 +160,7 @@ async function checkClient(app: Platform & WithProviders, provider: ProviderRow,
   const options = requestOptions(app.providers.ask, provider.issuer);
   try {
     const params = oauth.validateAuthResponse(metadata, client, code, 'connection-test');
-    const auth = clientAuth(app, provider, metadata);
+    const auth = await clientAuth(app, provider, metadata);
     const verifier = oauth.generateRandomCodeVerifier();
     const answer = await oauth.authorizationCodeGrantRequest(metadata, client, auth, params, redirect_uri, verifier, options);
     await oauth.processAuthorizationCodeResponse(metadata, client, answer);

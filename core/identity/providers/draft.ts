@@ -3,12 +3,16 @@ import { MASK } from '#core/contract/definitions/connections.ts';
 import { REDACTED } from '#core/contract/history.ts';
 import type { IdentityProviderDraft } from '#core/contract/identity/identity-providers.ts';
 import { AppError, type FieldError, refuseFields } from '#core/errors.ts';
-import { isSealed } from '#core/lib/sealed-values.ts';
+import { isReference } from '#core/lib/sealed-values.ts';
+import type { Context } from '#core/context/context.ts';
+import { refuseReferences } from '#core/context/secret-refs.ts';
 import { refusePlainHttp } from './ask.ts';
 import { type ProviderRow, type ProviderValues, secretPath } from './stored.ts';
 
 /** The fields of a draft that were sent. Fields that were not sent keep their stored values. */
-export type SentDraft = Omit<IdentityProviderDraft, 'client_secret'> & { readonly client_secret?: string | null | undefined };
+export type SentDraft = Omit<IdentityProviderDraft, 'client_secret'> & {
+  readonly client_secret?: IdentityProviderDraft['client_secret'] | undefined;
+};
 
 /** Issuers where anyone can get an account. If such a provider may create people, everyone could sign in. */
 const OPEN_TO_ALL = [
@@ -19,7 +23,7 @@ const OPEN_TO_ALL = [
 
 /** Runs every check of a write. @returns the values to store. @param stored the present row. */
 export async function prepareProvider(
-  app: Platform,
+  context: Context,
   id: string,
   sent: SentDraft,
   stored: ProviderRow | null,
@@ -28,9 +32,9 @@ export async function prepareProvider(
   const values = {
     ...rest,
     scopes: [...new Set(['openid', ...scopes])],
-    client_secret: sealSecret(app, id, given, sent.issuer, stored),
+    client_secret: sealSecret(context.app, id, given, sent.issuer, stored),
   };
-  await checkProvider(app, values, stored);
+  await checkProvider(context, values, stored);
   return values;
 }
 
@@ -38,23 +42,26 @@ export async function prepareProvider(
 function sealSecret(
   { keyring }: Platform,
   id: string,
-  given: string | null | undefined,
+  given: SentDraft['client_secret'],
   issuer: string,
   stored: ProviderRow | null,
 ): ProviderRow['client_secret'] {
   const stored_secret = given === undefined || given === MASK || given === REDACTED;
-  if (!stored_secret) return given === null ? null : { $sealed: keyring.seal(given, secretPath(id)) };
+  if (!stored_secret) {
+    return given === null || isReference(given) ? given : { $sealed: keyring.seal(given, secretPath(id)) };
+  }
   const secret = stored?.client_secret ?? null;
-  if (!isSealed(secret) || stored?.issuer === issuer) return secret;
+  if (secret === null || secret === 'missing' || stored?.issuer === issuer) return secret;
   const message = 'client_secret must be sent again, because issuer changes where it is sent.';
   throw new AppError('secret_required', message, { errors: [{ field: 'client_secret', message }] });
 }
 
 /** Checks that a schema cannot express. Reports all faults at once, except a blocked address, which has a separate error. */
-export async function checkProvider(app: Platform, values: ProviderValues, stored: ProviderRow | null): Promise<void> {
+export async function checkProvider(context: Context, values: ProviderValues, stored: ProviderRow | null): Promise<void> {
   const errors = faultsOf(values);
   refuseFields(errors);
-  if (stored?.issuer !== values.issuer) await checkIssuer(app, values.issuer);
+  await refuseReferences(context, stored, { client_secret: values.client_secret });
+  if (stored?.issuer !== values.issuer) await checkIssuer(context.app, values.issuer);
 }
 
 function faultsOf(values: ProviderValues): FieldError[] {

@@ -2,6 +2,7 @@ import type { Platform } from '#core/platform/platform.ts';
 import type { WithProviders } from '#core/identity/providers/metadata.ts';
 import * as oauth from 'oauth4webapi';
 import { AppError } from '#core/errors.ts';
+import { readSecret } from '#core/lib/secrets.ts';
 import { isPlainText } from '#core/process/issues.ts';
 import { asFault, type Step } from './faults.ts';
 import { claimAt } from '#core/edge/token-checks.ts';
@@ -22,10 +23,14 @@ export const secretMissing = ({ name }: ProviderRow): AppError =>
   );
 
 /** How Sluice authenticates at the token endpoint. */
-export function clientAuth({ keyring }: Pick<Platform, 'keyring'>, provider: ProviderRow, metadata: Metadata): oauth.ClientAuth {
+export async function clientAuth(
+  { secrets }: Pick<Platform, 'secrets'>,
+  provider: ProviderRow,
+  metadata: Metadata,
+): Promise<oauth.ClientAuth> {
   if (provider.client_secret === null) return oauth.None();
   if (provider.client_secret === 'missing') throw secretMissing(provider);
-  const secret = keyring.open(provider.client_secret.$sealed, secretPath(provider.id));
+  const secret = await readSecret(provider.client_secret, secretPath(provider.id), secrets);
   // RFC 8414: Basic is the default when nothing is listed.
   const methods = metadata.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
   // A secret in the form is unambiguous, whereas some providers encode it for Basic in nonstandard ways.
@@ -68,7 +73,7 @@ export async function exchange(app: Platform & WithProviders, provider: Provider
   };
   const { params, state, nonce, verifier, redirect_uri } = returned;
   const answer = await during('answer', () => oauth.validateAuthResponse(metadata, client, params, state));
-  const auth = clientAuth(app, provider, metadata);
+  const auth = await clientAuth(app, provider, metadata);
   const { response, tokens } = await during('token', async () => {
     const response = await oauth.authorizationCodeGrantRequest(metadata, client, auth, answer, redirect_uri, verifier, options);
     const expected = { expectedNonce: nonce, requireIdToken: true };

@@ -4,7 +4,7 @@ import type { Platform } from '#core/platform/platform.ts';
 import { asc, eq, sql } from 'drizzle-orm';
 import { CALLBACK_PATH, type IdentityProvider } from '#core/contract/identity/identity-providers.ts';
 import { AppError } from '#core/errors.ts';
-import { isSealed } from '#core/lib/sealed-values.ts';
+import { isReference, isSealed } from '#core/lib/sealed-values.ts';
 import type { Handlers } from '#core/context/context.ts';
 import { inTransaction } from '#core/records/batch.ts';
 import { checkVersion, retryOnConflict, toDraft } from '#core/records/versioned.ts';
@@ -26,7 +26,7 @@ export const providerHandlers: Pick<
   'identity_providers.create': async (context, draft) => {
     const { app } = context;
     const id = app.ids();
-    const values = await prepareProvider(app, id, draft, null);
+    const values = await prepareProvider(context, id, draft, null);
     return app.store.write(async (tx) => show(inTransaction(context, tx).app, await insertProvider(context, tx, values, id)));
   },
   'identity_providers.update': (context, { id, version, ...patch }) =>
@@ -38,7 +38,7 @@ export const providerHandlers: Pick<
       // An update without changes creates no version and no history entry.
       if (Object.keys(sent).length === 0) return show(app, before);
       const { client_secret: _, ...stored } = toDraft(before);
-      const values = await prepareProvider(app, id, { ...stored, ...sent }, before);
+      const values = await prepareProvider(context, id, { ...stored, ...sent }, before);
       app.providers.forget(before.issuer);
       return app.store.write(async (tx) => {
         const row = await updateProvider(context, tx, id, version ?? before.version, values);
@@ -75,7 +75,8 @@ async function showAll(app: Platform, rows: readonly ProviderRow[]): Promise<Ide
   const people = new Map(counted.map((row) => [row.issuer, row.people]));
   return rows.map(({ client_secret, ...row }) => ({
     ...row,
-    client_secret_set: isSealed(client_secret),
+    ...(isReference(client_secret) && { client_secret }),
+    client_secret_set: isSealed(client_secret) || isReference(client_secret),
     client_secret_missing: client_secret === 'missing',
     redirect_uri: url === null ? null : `${url}${CALLBACK_PATH}`,
     people: people.get(row.issuer) ?? 0,

@@ -37,7 +37,7 @@ export const providerRestore: Restorable = {
   async prepareEarlier(context, earlier, stored) {
     refuseTokens(context);
     const values = toDraft(earlier) as ProviderValues;
-    await checkProvider(context.app, values, stored as ProviderRow | null);
+    await checkProvider(context, values, stored as ProviderRow | null);
     return { values, compiled: null };
   },
   async removeAll(context, tx, ids) {

@@ -6,7 +6,7 @@ import { IdentityProviderDraft } from '#core/contract/identity/identity-provider
 import { toDraft } from '#core/records/versioned.ts';
 import type { Context } from '#core/context/context.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
-import { isSealed } from '#core/lib/sealed-values.ts';
+import { isReference, isSealed } from '#core/lib/sealed-values.ts';
 import { prepareProvider } from './draft.ts';
 import { insertProvider, type ProviderRow, updateProvider } from './stored.ts';
 
@@ -25,14 +25,14 @@ async function rowsOf({ app }: Context): Promise<ProviderRow[]> {
   return app.store.db.select().from(table).orderBy(asc(table.name));
 }
 
-/** Exports providers without their secrets. The field is omitted for a provider with a secret, and null for one without. */
+/** Exports providers without their secrets. The field is omitted for a provider with a secret, and null for one without; a reference stays. */
 export async function exportProviders(context: Context): Promise<Record<string, unknown>[]> {
   return (await rowsOf(context)).map(toItem);
 }
 
 function toItem(row: ProviderRow): Record<string, unknown> {
   const { client_secret, ...rest } = toDraft(row);
-  return client_secret === null ? { ...rest, client_secret } : rest;
+  return client_secret === null || isReference(client_secret) ? { ...rest, client_secret } : rest;
 }
 
 /** @param sent the raw import, in which a missing secret differs from null. */
@@ -54,16 +54,17 @@ export async function importProviders(
     if (row === undefined) {
       changed = true;
       const id = app.ids();
-      const values = await prepareProvider(app, id, item, null);
+      const values = await prepareProvider(inside, id, item, null);
       await insertProvider(inside, db, has_secret ? values : { ...values, client_secret: 'missing' }, id);
       continue;
     }
     const { client_secret: _, ...now } = toDraft(row);
-    const same = canonical(now) === canonical(draft) && (!has_secret || (client_secret === null && row.client_secret === null));
+    const same =
+      canonical(now) === canonical(draft) && (!has_secret || canonical(client_secret) === canonical(row.client_secret));
     if (!overwrite || same) continue;
     changed = true;
-    const moved = isSealed(row.client_secret) && !has_secret && row.issuer !== draft.issuer;
-    const values = await prepareProvider(app, row.id, { ...draft, ...(has_secret || moved ? { client_secret } : {}) }, row);
+    const moved = (isSealed(row.client_secret) || isReference(row.client_secret)) && !has_secret && row.issuer !== draft.issuer;
+    const values = await prepareProvider(inside, row.id, { ...draft, ...(has_secret || moved ? { client_secret } : {}) }, row);
     app.providers.forget(row.issuer);
     await updateProvider(inside, db, row.id, row.version, moved ? { ...values, client_secret: 'missing' } : values);
   }

@@ -57,6 +57,19 @@ const list = (meaning: string): Setting<string[]> => ({
       .map((item) => item.trim())
       .filter((item) => item !== ''),
 });
+/** In the form that `COMMAND` reads. */
+const commands = (meaning: string): Setting<string[]> => {
+  const texts = list(meaning);
+  return {
+    ...texts,
+    parse(value) {
+      const items = texts.parse(value);
+      if (!items.every((item) => COMMAND.test(item))) throw new Error('must list name=/absolute/path, comma-separated');
+      return items;
+    },
+  };
+};
+export const COMMAND = /^([\w-]+)=(\/.+)$/;
 /** A network address and its prefix length. */
 export type Network = [ipaddr.IPv4 | ipaddr.IPv6, number];
 
@@ -146,6 +159,14 @@ export const SETTINGS = {
   ),
   SVC_FILES_MAX_BYTES: integer(1_073_741_824, 1, 1e13, 'largest file that can be uploaded to a connection, in bytes'),
   SVC_FILES_QUOTA_BYTES: integer(10_737_418_240, 1, 1e15, 'largest size of all files of a connection together, in bytes'),
+  SVC_VAULT_ADDR: url(['https:', 'http:'], 'URL of Vault, from which server and hosts read secrets by reference (`vault:`)'),
+  SVC_VAULT_NAMESPACE: text(null, 'Vault namespace'),
+  SVC_VAULT_TOKEN: secret('Vault token; a token file is read again when Vault refuses its token'),
+  SVC_VAULT_ROLE_ID: text(null, 'role ID of an AppRole, instead of a Vault token'),
+  SVC_VAULT_SECRET_ID: secret('secret ID of that AppRole'),
+  SVC_SECRET_COMMANDS: commands(
+    'programs that print a secret, for references such as `exec:aws-secret shop/db`: name=/absolute/path, comma-separated',
+  ),
   SVC_DATABASE_URL: {
     ...url(['postgres:', 'postgresql:', 'file:'], 'metadata database; defaults to an embedded file in the data folder'),
     secret: true,

@@ -1,5 +1,5 @@
 import type { ProvidedRole } from '#core/contract/identity/identity-providers.ts';
-import type { Sealed } from '#core/contract/fields.ts';
+import type { StoredSecret } from '#core/contract/fields.ts';
 import { type Kit, recordColumns } from '../kit.ts';
 
 /** Signing in through OpenID Connect providers. */
@@ -11,7 +11,7 @@ export function providerTables(k: Kit) {
       issuer: k.text().notNull(),
       client_id: k.text().notNull(),
       /** Null: a public client. `missing`: imported without its secret. */
-      client_secret: k.json<Sealed | 'missing'>(),
+      client_secret: k.json<StoredSecret | 'missing'>(),
       scopes: k.json<string[]>().notNull(),
       groups_claim: k.text(),
       allowed_domains: k.json<string[]>().notNull(),

@@ -6,6 +6,7 @@ import type { Export } from '#core/contract/transfer.ts';
 import { AppError } from '#core/errors.ts';
 import { toInvalid } from '#core/process/issues.ts';
 import { readStored } from '#core/process/read-value.ts';
+import { isReference } from '#core/lib/sealed-values.ts';
 import { isSecretEntry } from '#core/definitions/connection-draft.ts';
 import type { EntityValues } from '#core/store/entity-table.ts';
 import { toVariables } from '#core/settings/settings.ts';
@@ -37,7 +38,9 @@ export const hashOfRecord = ({ room, values }: Pick<FileRecord, 'room' | 'values
 
 /** Whether a file contains the same values as the server. Computed fields that the file omits are not compared. */
 export function isSameRecord({ room, values }: FileRecord, stored: EntityValues): boolean {
-  const open = room.derived.filter((name) => values[name] === null);
+  // A file without the reference of a secret leaves the secret of the server as it is.
+  const kept = secretsOf(room).filter((name) => values[name] === undefined);
+  const open = [...room.derived.filter((name) => values[name] === null), ...kept];
   return canonical(without(values, open)) === canonical(without(stored, open));
 }
 
@@ -47,18 +50,20 @@ export const settingId = (name: string): string => `setting:${name}`;
 const PATCH = ServerConfigPatch.entries;
 const SECRET_SETTINGS: ReadonlySet<string> = new Set(marked(PATCH, ({ secret }) => secret === true).map(([name]) => name));
 
-/** Settings that files can contain, in order. Sign-in is configured on each installation. */
-const SETTINGS: readonly string[] = Object.keys(PATCH).filter((name) => name !== 'version' && !SECRET_SETTINGS.has(name));
+/** Settings that files can contain, in order: secret ones only as references. Sign-in is configured on each installation. */
+const SETTINGS: readonly string[] = Object.keys(PATCH).filter((name) => name !== 'version');
 
 const secretsOf = ({ schema }: Room): readonly string[] =>
   marked(schema.entries, ({ secret }) => secret === true).map(([name]) => name);
 
-/** The values with all defaults and without secrets. Throws `invalid` with each faulty field. */
+/** The values with all defaults and without secrets, but with their references. Throws `invalid` with each faulty field. */
 export function normalise(room: Room, values: EntityValues): EntityValues {
   const result = readStored(room.schema, values);
   if (!result.success) throw toInvalid(result.issues, Object.keys(room.schema.entries));
   const secrets = secretsOf(room);
-  return Object.fromEntries(Object.entries(result.output).filter(([name]) => !secrets.includes(name)));
+  return Object.fromEntries(
+    Object.entries(result.output).filter(([name, value]) => !secrets.includes(name) || isReference(value)),
+  );
 }
 
 /** The values in the form in which people write them. */
@@ -74,7 +79,7 @@ export function slimValues(room: Room, values: EntityValues): EntityValues {
 export function secretFields(room: Room, values: EntityValues): readonly string[] {
   const extra = Object.entries((values['extra_params'] ?? {}) as EntityValues);
   return [
-    ...secretsOf(room).filter((name) => (values[name] ?? null) !== null),
+    ...secretsOf(room).filter((name) => (values[name] ?? null) !== null && !isReference(values[name])),
     ...extra
       .filter(([key, value]) => isSecretEntry(key) && value !== null && value !== MASK)
       .map(([key]) => `extra_params.${key}`),
@@ -114,9 +119,11 @@ export function secretSettings(values: EntityValues): readonly string[] {
   const clients = Array.isArray(values['oauth_clients']) ? (values['oauth_clients'] as readonly unknown[]) : [];
   const isObject = (value: unknown): value is EntityValues => typeof value === 'object' && value !== null;
   return [
-    ...Object.keys(values).filter((name) => SECRET_SETTINGS.has(name)),
+    ...Object.keys(values).filter((name) => SECRET_SETTINGS.has(name) && !isReference(values[name])),
     ...clients.flatMap((client, n) =>
-      isObject(client) && Object.hasOwn(client, 'client_secret') ? [`oauth_clients.${n}.client_secret`] : [],
+      isObject(client) && Object.hasOwn(client, 'client_secret') && !isReference(client['client_secret'])
+        ? [`oauth_clients.${n}.client_secret`]
+        : [],
     ),
   ];
 }

@@ -6,7 +6,7 @@ import { testPlatform } from '#test/support/platform.ts';
 
 test('a configuration without definitions is frozen once', async () => {
   const platform = await testPlatform();
-  const app = { ...platform, ...createVersions(), sources: createSourcePool(platform.policy, platform.keyring) };
+  const app = { ...platform, ...createVersions(), sources: createSourcePool(platform.policy, platform.secrets) };
   const { tree, problems } = (await readWorkingCopy(app)).view.frozen();
   expect([tree.leaves.map(({ kind }) => kind), problems]).toEqual([['server'], []]);
   const { copy } = app.working_copy;

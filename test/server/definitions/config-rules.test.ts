@@ -3,7 +3,8 @@ import { AppError } from '#core/errors.ts';
 import { type Actor, type RequestContext, SYSTEM } from '#core/context/context.ts';
 import { run } from '#core/control-plane/run.ts';
 import { secretsIn } from '#core/lib/sealed-values.ts';
-import { createKeyring } from '#core/lib/secrets.ts';
+import type { StoredSecret } from '#core/contract/fields.ts';
+import { createKeyring, readSecret } from '#core/lib/secrets.ts';
 import { CONFIG_ID } from '#core/contract/settings/config.ts';
 import { readSettings } from '#core/settings/settings.ts';
 import { openDnsCredentials } from '#core/settings/secrets.ts';
@@ -188,12 +189,14 @@ describe('secrets', () => {
   };
   const opened = async () => {
     const { settings } = await readSettings(t.app);
-    const open = (sealed: { $sealed: string } | null, place: string) => sealed && t.app.keyring.open(sealed.$sealed, place);
+    const open = async (stored: StoredSecret | null, place: string) => stored && readSecret(stored, place, t.app.secrets);
     return {
-      introspection: open(settings.introspection_client_secret, 'server_config/introspection_client_secret'),
-      dns: openDnsCredentials(t.app.keyring, settings.dns_credentials),
-      clients: settings.oauth_clients.map(({ client_id, client_secret }) =>
-        open(client_secret, `server_config/oauth_clients/${client_id}/client_secret`),
+      introspection: await open(settings.introspection_client_secret, 'server_config/introspection_client_secret'),
+      dns: await openDnsCredentials(t.app.secrets, settings.dns_credentials),
+      clients: await Promise.all(
+        settings.oauth_clients.map(({ client_id, client_secret }) =>
+          open(client_secret, `server_config/oauth_clients/${client_id}/client_secret`),
+        ),
       ),
     };
   };
@@ -250,12 +253,13 @@ describe('secrets', () => {
 
   test('sealed with an older key are sealed again by any change, and stay readable', async () => {
     await patch(secrets);
-    const { $sealed } = (await readSettings(t.app)).settings.introspection_client_secret ?? { $sealed: '' };
+    const before = (await readSettings(t.app)).settings.introspection_client_secret;
     const newer = createKeyring(['n'.repeat(32), ...t.app.env.SVC_ENCRYPTION_KEY], new Uint8Array(32));
     const app = { ...t.app, keyring: newer };
     await run(app, 'config.update', { server_name: 'B' }, { ...as_bearer, actor: SYSTEM });
     const { settings } = await readSettings(app);
-    expect(settings.introspection_client_secret?.$sealed).not.toBe($sealed);
+    expect(before).not.toBeNull();
+    expect(settings.introspection_client_secret).not.toEqual(before);
     expect(
       secretsIn(settings, 'server_config').map(({ path, sealed }) => [newer.stale(sealed), newer.open(sealed, path)]),
     ).toEqual([

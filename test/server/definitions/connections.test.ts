@@ -89,7 +89,7 @@ test('a password is stored sealed, never answered, kept when not sent and cleare
   const { toSettings } = await import('#core/engines/shared/connection-settings.ts');
   const [row] = await t.app.store.db.select().from(connections);
   if (row === undefined) throw new Error('no row');
-  expect(toSettings(row, t.app.keyring)).toMatchObject({
+  expect(await toSettings(row, t.app.secrets)).toMatchObject({
     password: 'canary-password',
     extra_params: { api_token: 'canary-token' },
   });

@@ -146,14 +146,14 @@ describe.each(kinds)('on %s', (name, on_postgres) => {
 
     const app = await restart(NEW, OLD);
     const row = await connectionRow(app);
-    expect(toSettings(row, app.keyring)).toMatchObject(PLAIN);
+    expect(await toSettings(row, app.secrets)).toMatchObject(PLAIN);
     expect(keysOf(row)).toEqual([keyIdOf(OLD)]);
     expect(keysOf(await sealedBlobs(app))).toEqual([keyIdOf(NEW)]);
     expect(await use(app, OLD)).toMatchObject({ current: false, configured: true, entities: 4, removable: false });
 
     await run(app, 'connections.update', { id, pool_size: 3 }, system);
     expect(keysOf(await connectionRow(app))).toEqual([keyIdOf(NEW)]);
-    expect(toSettings(await connectionRow(app), app.keyring)).toMatchObject({ ...PLAIN, pool_size: 3 });
+    expect(await toSettings(await connectionRow(app), app.secrets)).toMatchObject({ ...PLAIN, pool_size: 3 });
     expect(await use(app, OLD)).toMatchObject({ entities: 3, removable: false });
     await run(app, 'config.update', { server_name: 'Other' }, system);
     await run(app, 'mcp_tokens.delete', { id: token_id }, system);
@@ -166,7 +166,7 @@ describe.each(kinds)('on %s', (name, on_postgres) => {
     expect((await use(app, OLD))?.history).toBeGreaterThan(0);
 
     const after = await restart(NEW);
-    expect(toSettings(await connectionRow(after), after.keyring)).toMatchObject(PLAIN);
+    expect(await toSettings(await connectionRow(after), after.secrets)).toMatchObject(PLAIN);
     expect(await use(after, OLD)).toMatchObject({ configured: false, removable: true });
     await run(after, 'deploy.run', {}, system);
   });
@@ -202,7 +202,7 @@ describe.each(kinds)('on %s', (name, on_postgres) => {
     expect(detail).toContain('connection shop, the account ada, the server configuration and access token token');
     for (const text of ['first secret', 'second secret', OLD, NEW]) expect(detail).not.toContain(text);
     const back = await restart(NEW, OLD);
-    expect(toSettings(await connectionRow(back), back.keyring)).toMatchObject(PLAIN);
+    expect(await toSettings(await connectionRow(back), back.secrets)).toMatchObject(PLAIN);
   });
 
   maybe(`rewrapping seals everything with the first key and leaves no other trace (${name})`, async () => {

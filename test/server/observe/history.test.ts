@@ -290,7 +290,7 @@ describe('secrets', () => {
   const settings = async () => {
     const [row] = await t.app.store.db.select().from(t.app.store.tables.connections);
     if (row === undefined) throw new Error('no row');
-    return toSettings(row, t.app.keyring);
+    return toSettings(row, t.app.secrets);
   };
 
   test('read as [redacted] everywhere, count as changed only when they are, and are restored', async () => {

@@ -9,6 +9,7 @@ import { TagsField } from '#ui/src/components/form/tags-field.tsx';
 import { TypedField } from '#ui/src/components/form/typed-field.tsx';
 import type { Form } from '#ui/src/kernel/form/form.ts';
 import { ADMINISTERED, useAdministered, useAskAdministrator } from './administered.ts';
+import { SecretField } from './secret-field.tsx';
 import { choicesOf, fieldOf, NOT_SET, presetsOf } from './kind.ts';
 
 interface FormFieldProps {
@@ -85,13 +86,22 @@ export function FormField(props: FormFieldProps) {
           <TextField
             {...props.form.text(props.name)}
             {...words}
-            type={marks.secret ? 'password' : (TYPED[marks.control ?? ''] ?? 'text')}
+            type={TYPED[marks.control ?? ''] ?? 'text'}
             mono={marks.control === 'mono' || marks.control === 'url'}
-            autocomplete={marks.secret ? 'new-password' : 'off'}
+            autocomplete="off"
             required={required()}
           />
         }
       >
+        <Match when={marks.secret === true}>
+          <SecretField
+            {...words}
+            value={props.form.value(props.name)}
+            onChange={(value) => props.form.set(props.name, value)}
+            lines={marks.control === 'code'}
+            required={required()}
+          />
+        </Match>
         <Match when={marks.presets !== undefined}>
           <Select {...words} options={presetsOf(kind, marks, props.form.value(props.name))} value={choice()} onChange={choose} />
         </Match>

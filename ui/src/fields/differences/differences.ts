@@ -1,3 +1,4 @@
+import { isReference } from '#core/lib/sealed-values.ts';
 import { ConnectionDraft } from '#core/contract/definitions/connections.ts';
 import type { HistoryEntry } from '#core/contract/history.ts';
 import type { Marks } from '#core/contract/marks.ts';
@@ -133,5 +134,6 @@ const idOf = (value: unknown): string | null => (isNothing(value) ? null : anyWo
 
 function secretLine(old: unknown, now: unknown): Line {
   if (isNothing(now)) return { kind: 'removed', text: 'removed' };
-  return isNothing(old) ? { kind: 'added', text: 'set' } : { kind: 'changed', text: 'replaced' };
+  const kind = isNothing(old) ? 'added' : 'changed';
+  return { kind, text: isReference(now) ? now.ref : kind === 'added' ? 'set' : 'replaced' };
 }

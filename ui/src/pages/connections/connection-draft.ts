@@ -89,10 +89,10 @@ export function isAdvanced(draft: ConnectionDraft, extras: readonly string[]): b
   return ADVANCED.some((name) => !same(draft[name], defaults[name])) || extras.some((name) => Boolean(draft.extra_params[name]));
 }
 
-/** What the form of a stored connection begins with; a password that is not sent again stays as it is. */
+/** What the form of a stored connection begins with; a password that is not sent again stays as it is. References are shown. */
 export function draftOf(connection: Connection): ConnectionDraft {
   const { id, version, created_at, updated_at, password_set, ssl_key_set, ...values } = connection;
-  return { ...values, password: null, ssl_key: null };
+  return { ...values, password: values.password ?? null, ssl_key: values.ssl_key ?? null };
 }
 
 /** Another kind of database keeps what both kinds have. */

@@ -1,6 +1,6 @@
 import { createEffect, createMemo, createSignal, For, Show, untrack } from 'solid-js';
 import { connectionCertificates, connectionLimits } from '#core/contract/definitions/connection-fields.ts';
-import type { ConnectionDraft, ConnectionType } from '#core/contract/definitions/connections.ts';
+import type { Connection, ConnectionDraft, ConnectionType } from '#core/contract/definitions/connections.ts';
 import { TextField } from '#ui/src/components/form/field.tsx';
 import { Section } from '#ui/src/components/panel.tsx';
 import { Fixed } from '#ui/src/components/form/fixed.tsx';
@@ -18,8 +18,12 @@ interface FieldsProps {
   form: Form<ConnectionDraft>;
   type: ConnectionType | undefined;
   /** Which secrets are already stored. */
-  stored?: { readonly password_set: boolean; readonly ssl_key_set: boolean; readonly read_only: boolean };
+  stored?: Pick<Connection, 'password' | 'password_set' | 'ssl_key' | 'ssl_key_set' | 'read_only'>;
 }
+
+/** Whether a secret is stored here, which the form cannot show; a reference is shown. */
+const isHidden = (set: boolean | undefined, ref: unknown): true | undefined =>
+  set === true && ref === undefined ? true : undefined;
 
 /** The fields of a connection for its type: address and account first, the others under *Advanced*. */
 export function ConnectionFields(props: FieldsProps) {
@@ -51,7 +55,7 @@ export function ConnectionFields(props: FieldsProps) {
                 <FormField
                   form={props.form}
                   name="password"
-                  stored={props.stored?.password_set === true ? true : undefined}
+                  stored={isHidden(props.stored?.password_set, props.stored?.password)}
                   {...words()}
                 />
               )}
@@ -107,7 +111,7 @@ function AdvancedFields(props: FieldsProps) {
                       <FormField
                         form={props.form}
                         name={name}
-                        stored={name === 'ssl_key' && props.stored?.ssl_key_set === true ? true : undefined}
+                        stored={name === 'ssl_key' ? isHidden(props.stored?.ssl_key_set, props.stored?.ssl_key) : undefined}
                       />
                     )}
                   </For>

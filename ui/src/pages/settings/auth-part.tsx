@@ -3,10 +3,10 @@ import { isLoopback, lockedOut, MOST_CLIENTS } from '#core/contract/settings/con
 import { MOST_ISSUERS } from '#core/contract/settings/jwt-issuers.ts';
 import { Button } from '#ui/src/components/button.tsx';
 import { CopyButton } from '#ui/src/components/show/code-block.tsx';
-import { TextField } from '#ui/src/components/form/field.tsx';
 import { LinkButton } from '#ui/src/components/link.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { ClaimsField, ToolsetsField } from '#ui/src/features/connect/token-access.tsx';
+import { SecretField } from '#ui/src/fields/secret-field.tsx';
 import { RowsField } from '#ui/src/fields/rows-field.tsx';
 import type { Form } from '#ui/src/kernel/form/form.ts';
 import type { SettingsDraft } from './settings-draft.ts';
@@ -66,7 +66,10 @@ export function AuthPart(props: PartProps) {
           lead="Your authorization server reports whether a token is active (RFC 7662). While it is unreachable, new clients are rejected."
           fields={['introspection_url', 'introspection_client_id']}
         >
-          <Setting name="introspection_client_secret" stored={props.config.introspection_client_secret_set} />
+          <Setting
+            name="introspection_client_secret"
+            stored={props.config.introspection_client_secret_set && props.config.introspection_client_secret === undefined}
+          />
           <Setting name="introspection_issuer" />
           <Setting name="introspection_scopes" />
           <Setting name="introspection_audience" />
@@ -93,9 +96,16 @@ export function AuthPart(props: PartProps) {
         lead="Pages from these origins can call the MCP server from a browser. Other clients are not affected."
         fields={['cors_origins']}
       />
+      <SettingsSection
+        title="Secret references"
+        lead="A secret can stay where it is: the form of a connection or a provider then has its reference."
+        fields={['secret_refs', 'secret_ref_ttl_seconds']}
+      />
     </SettingsForm>
   );
 }
+
+const secretText = (secret: unknown): string | undefined => (typeof secret === 'string' ? secret : undefined);
 
 /** IDs, secrets, which are never read back, and what each client may see. */
 function Clients(props: { form: Form<SettingsDraft> }) {
@@ -115,14 +125,14 @@ function Clients(props: { form: Form<SettingsDraft> }) {
       empty={<p class="small soft">No clients yet, so no one can get a token.</p>}
       draw={{
         client_secret: (row, at) => (
-          <TextField
+          <SecretField
             label="Client secret"
-            mono
+            visible
             placeholder={row().secret_set ? 'Stored. Leave empty to keep it.' : undefined}
             hint={row().client_secret === undefined ? undefined : 'Copy the secret now. It is not shown again after saving.'}
-            value={row().client_secret ?? ''}
-            onInput={(text) => props.form.set(`${at}.client_secret`, text === '' ? undefined : text)}
-            error={props.form.error(`${at}.client_secret`)}
+            value={row().client_secret}
+            onChange={(secret) => props.form.set(`${at}.client_secret`, secret ?? undefined)}
+            error={props.form.errorWithin(`${at}.client_secret`)}
           />
         ),
         toolsets: (row, at) => (
@@ -145,7 +155,7 @@ function Clients(props: { form: Form<SettingsDraft> }) {
           <Button size="small" icon="key" onPress={() => props.form.set(`${at}.client_secret`, secret())}>
             Generate secret
           </Button>
-          <Show when={row().client_secret}>{(text) => <CopyButton text={text()} label="Client secret" />}</Show>
+          <Show when={secretText(row().client_secret)}>{(text) => <CopyButton text={text()} label="Client secret" />}</Show>
         </>
       )}
     />

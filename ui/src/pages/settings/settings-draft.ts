@@ -1,6 +1,8 @@
 import { FROZEN_SETTINGS, type ServerConfig, type ServerConfigPatch } from '#core/contract/settings/config.ts';
+import type { SecretRef } from '#core/contract/secret-refs.ts';
 import type { SnapshotChange } from '#core/contract/deploy/deploy.ts';
 import { plainSettings } from '#core/contract/settings/settings.ts';
+import { isReference } from '#core/lib/sealed-values.ts';
 import { same } from '#ui/src/kernel/form/merge.ts';
 
 type SettingName = Exclude<keyof ServerConfigPatch, 'version'>;
@@ -42,6 +44,8 @@ export const PARTS = {
       'accept_mcp_tokens',
       'jwt_issuers',
       'cors_origins',
+      'secret_refs',
+      'secret_ref_ttl_seconds',
     ],
   },
   tls: {
@@ -83,15 +87,15 @@ export function effectOf(fields: readonly string[]): Effect {
 interface Written {
   readonly oauth_clients: readonly {
     readonly client_id: string;
-    readonly client_secret?: string;
+    readonly client_secret?: string | SecretRef;
     readonly secret_set: boolean;
     /** Null: everything. */
     readonly toolsets?: readonly string[] | null;
     readonly claims?: Readonly<Record<string, unknown>>;
   }[];
-  /** Secrets are write-only: null leaves the stored one unchanged. */
-  readonly introspection_client_secret: string | null;
-  readonly dns_credentials: Credentials | null;
+  /** Secrets are write-only: null leaves the stored one unchanged. References are shown. */
+  readonly introspection_client_secret: string | SecretRef | null;
+  readonly dns_credentials: Credentials | SecretRef | null;
 }
 export type SettingsDraft = Pick<ServerConfig, keyof typeof plainSettings & keyof ServerConfig> &
   Written &
@@ -99,13 +103,16 @@ export type SettingsDraft = Pick<ServerConfig, keyof typeof plainSettings & keyo
 
 const isPlain = (name: SettingName): name is SettingName & keyof typeof plainSettings => name in plainSettings;
 
+const WRITTEN: Partial<Record<SettingName, (config: ServerConfig) => unknown>> = {
+  oauth_clients: (config) => config.oauth_clients.map((client) => ({ ...client })),
+  introspection_client_secret: (config) => config.introspection_client_secret,
+  dns_credentials: (config) => config.dns_credentials,
+};
+
 /** Initial values of a page's form. */
 export const draftOf = (part: Part, config: ServerConfig): SettingsDraft =>
   Object.fromEntries(
-    PARTS[part].fields.map((name: SettingName) => [
-      name,
-      isPlain(name) ? config[name] : name === 'oauth_clients' ? config.oauth_clients.map((client) => ({ ...client })) : null,
-    ]),
+    PARTS[part].fields.map((name: SettingName) => [name, isPlain(name) ? config[name] : (WRITTEN[name]?.(config) ?? null)]),
   ) as SettingsDraft;
 
 type CredentialName = 'api_token' | 'access_key_id' | 'secret_access_key' | 'hosted_zone_id';
@@ -123,6 +130,9 @@ export const CREDENTIALS = {
   NonNullable<ServerConfig['dns_provider']>,
   readonly { name: CredentialName; label: string; optional: boolean }[]
 >;
+
+export const credentialsIn = (value: SettingsDraft['dns_credentials']): Credentials =>
+  value === null || isReference(value) ? {} : value;
 
 /** The credentials with one changed; null when all are empty, which leaves the stored ones unchanged. */
 export function withCredential(now: Credentials | null, name: CredentialName, value: string): Credentials | null {

@@ -1,6 +1,8 @@
 import { For, Show } from 'solid-js';
 import { TextField } from '#ui/src/components/form/field.tsx';
-import { CREDENTIALS, withCredential } from './settings-draft.ts';
+import { isReference } from '#core/lib/sealed-values.ts';
+import { ByReference } from '#ui/src/fields/secret-field.tsx';
+import { CREDENTIALS, credentialsIn, withCredential } from './settings-draft.ts';
 import { Certificate } from './certificate.tsx';
 import { type PartProps, Setting, SettingsForm, SettingsSection, useSettings } from './settings-form.tsx';
 
@@ -24,27 +26,44 @@ export function TlsPart(props: PartProps) {
             <Show when={form.values.dns_provider} keyed>
               {(chosen) => (
                 <>
-                  <For each={CREDENTIALS[chosen]}>
-                    {(credential) => (
-                      <TextField
-                        label={credential.label}
-                        type="password"
-                        autocomplete="off"
-                        optional={credential.optional}
-                        value={form.values.dns_credentials?.[credential.name] ?? ''}
-                        onInput={(text) =>
-                          form.set('dns_credentials', withCredential(form.snapshot().dns_credentials, credential.name, text))
-                        }
-                        error={form.error(`dns_credentials.${credential.name}`)}
-                      />
-                    )}
-                  </For>
-                  <p class="small faint">
-                    {props.config.dns_credentials_set
-                      ? 'Credentials are stored. Leave the fields empty to keep them.'
-                      : 'No credentials are stored.'}
-                  </p>
-                  <Show when={form.error('dns_credentials')}>{(fault) => <p class="field-error">{fault()}</p>}</Show>
+                  <Show
+                    when={isReference(form.values.dns_credentials)}
+                    fallback={
+                      <>
+                        <For each={CREDENTIALS[chosen]}>
+                          {(credential) => (
+                            <TextField
+                              label={credential.label}
+                              type="password"
+                              autocomplete="off"
+                              optional={credential.optional}
+                              value={credentialsIn(form.values.dns_credentials)[credential.name] ?? ''}
+                              onInput={(text) =>
+                                form.set(
+                                  'dns_credentials',
+                                  withCredential(credentialsIn(form.snapshot().dns_credentials), credential.name, text),
+                                )
+                              }
+                              error={form.error(`dns_credentials.${credential.name}`)}
+                            />
+                          )}
+                        </For>
+                        <p class="small faint">
+                          {props.config.dns_credentials_set && props.config.dns_credentials === undefined
+                            ? 'Credentials are stored. Leave the fields empty to keep them.'
+                            : 'No credentials are stored.'}
+                        </p>
+                        <Show when={form.error('dns_credentials')}>{(fault) => <p class="field-error">{fault()}</p>}</Show>
+                        <ByReference
+                          label="DNS credentials"
+                          checked={false}
+                          onChange={() => form.set('dns_credentials', { ref: '' })}
+                        />
+                      </>
+                    }
+                  >
+                    <Setting name="dns_credentials" />
+                  </Show>
                 </>
               )}
             </Show>

@@ -53,7 +53,7 @@ export const draftOf = ({ name, issuer, client_id, scopes, groups_claim, ...rest
   name,
   issuer,
   client_id,
-  client_secret: null,
+  client_secret: rest.client_secret ?? null,
   scopes,
   groups_claim,
   allowed_domains: rest.allowed_domains,

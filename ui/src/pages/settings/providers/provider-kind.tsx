@@ -42,7 +42,13 @@ export const PROVIDERS: RecordKind<IdentityProvider, ProviderDraft> = {
         </>
       );
     },
-    client_secret: (form, provider) => <FormField form={form} name="client_secret" stored={provider?.client_secret_set} />,
+    client_secret: (form, provider) => (
+      <FormField
+        form={form}
+        name="client_secret"
+        stored={provider && provider.client_secret_set && provider.client_secret === undefined}
+      />
+    ),
     people: () => <h3>Who can sign in</h3>,
     role_by_group: (form) => (
       <Fieldset
