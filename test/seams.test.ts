@@ -23,9 +23,13 @@ const importersOf = (path: string): string[] =>
     })
     .map((file) => file.path);
 
+const OPENS =
+  /\b(keyring|bootstrap|reader)\.open\(|\bopenOrNull\(|\bopenSecret\(|\breadSecret\(|\bsecrets\.resolve\(|\bcreateSealing[<(]/;
+
 /** What each file opens stored secrets for. */
 const OPENS_SECRETS: Readonly<Record<string, string>> = {
   'core/definitions/connection-draft.ts': 'an edited connection keeps the secret that it has',
+  'core/definitions/connections.ts': 'the test of a connection that is not stored',
   'core/deploy/gates/prepare.ts': 'whether a secret of what is deployed can be read',
   'core/edge/confirmation-page.ts': 'the content of a confirmation page, from its address',
   'core/engines/shared/connection-settings.ts': 'what a driver dials with',
@@ -47,6 +51,7 @@ const OPENS_SECRETS: Readonly<Record<string, string>> = {
   'core/records/history-entry.ts': 'a rollback restores secrets',
   'core/server-config/certificates.ts': 'the key of the TLS certificate',
   'core/settings/secrets.ts': 'secrets of the settings',
+  'core/sources/source-pool.ts': 'whether a key opens the secrets of a connection',
   'core/versions/rewrap.ts': 'seals again with the newest key',
   'core/versions/sealed-records.ts': 'whether a key opens a record',
   'mcp-host/auth/bearer.ts': 'lists of tokens',
@@ -107,7 +112,7 @@ describe('adding', () => {
   });
 
   test('whoever opens a stored secret stands in this list', () => {
-    expect(naming(/\b(keyring|bootstrap)\.open\(|\bopenOrNull\(|\bopenSecret\(|\bcreateSealing[<(]/).toSorted()).toEqual(
+    expect(naming(OPENS).toSorted()).toEqual(
       Object.keys(OPENS_SECRETS).toSorted(),
     );
   });
