@@ -112,9 +112,7 @@ describe('adding', () => {
   });
 
   test('whoever opens a stored secret stands in this list', () => {
-    expect(naming(OPENS).toSorted()).toEqual(
-      Object.keys(OPENS_SECRETS).toSorted(),
-    );
+    expect(naming(OPENS).toSorted()).toEqual(Object.keys(OPENS_SECRETS).toSorted());
   });
 
   test('the server logs the reasons of errors without the values of statements', () => {

@@ -1,4 +1,4 @@
-import { isAllowedBy } from '#core/contract/secret-refs.ts';
+import { isAllowedBy } from '#core/lib/text/secret-reference.ts';
 import { AppError, type FieldError, refuseFields } from '#core/errors.ts';
 import { isReference, referencesIn } from '#core/lib/sealed-values.ts';
 import { readSettings } from '#core/settings/settings.ts';

@@ -45,6 +45,8 @@ const RESERVED: Readonly<Record<string, Record<string, unknown>>> = {
   drift_check_minutes: { drift_check_minutes: 5 },
   undeclared_arguments: { undeclared_arguments: 'refuse' },
   replay_samples: { replay_samples: 100 },
+  secret_refs: { secret_refs: ['file:/'] },
+  secret_ref_ttl_seconds: { secret_ref_ttl_seconds: 60 },
   log_arguments_hours: { log_arguments_hours: 720 },
   lint_off: { lint_off: ['select-star'] },
   agent_enabled: { agent_enabled: false },

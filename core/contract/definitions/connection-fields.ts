@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { integerBetween, textBetween } from '../fields.ts';
 import { field } from '../marks.ts';
-import { secretOrRef } from '../secret-refs.ts';
+import { secretOrRef } from '../fields.ts';
 
 const Pem = textBetween(1, 65_536);
 const pem = v.nullable(Pem);

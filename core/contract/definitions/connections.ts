@@ -5,7 +5,7 @@ import { changesOf, entityOperations } from '../entity-operations.ts';
 import { byId, Empty, Id, integerBetween, listOf, shownText, stored, textBetween, Unchanged, Warnings } from '../fields.ts';
 import { field, valuesOf } from '../marks.ts';
 import { operation } from '../operation.ts';
-import { secretOrRef, ShownRef } from '../secret-refs.ts';
+import { secretOrRef, ShownRef } from '../fields.ts';
 
 export const DB_TYPE_CHOICES = {
   postgresql: { label: 'PostgreSQL' },

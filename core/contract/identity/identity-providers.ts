@@ -3,7 +3,7 @@ import { byId, CHECK_CHOICES, Id, listInput, listOf, patchOf, shownText, stored,
 import { field, valuesOf } from '../marks.ts';
 import { deletion, operation } from '../operation.ts';
 import { ROLE_CHOICES } from '../roles.ts';
-import { secretOrRef, ShownRef } from '../secret-refs.ts';
+import { secretOrRef, ShownRef } from '../fields.ts';
 import { ClientId, Domain, IssuerUrl, ScopeName, Secret } from '../settings/setting-values.ts';
 
 /** Roles that a sign-in can assign. Owner is not among them: only owners can give that role. */

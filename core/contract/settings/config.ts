@@ -7,7 +7,7 @@ import { field, openNames } from '#core/contract/marks.ts';
 import { plainSettings, frozenSettings, frozenWhenSet } from './settings.ts';
 import { DeployGates } from './deploy-gates.ts';
 import { operation } from '#core/contract/operation.ts';
-import { secretOrRef, ShownRef } from '#core/contract/secret-refs.ts';
+import { secretOrRef, ShownRef } from '#core/contract/fields.ts';
 
 export const CONFIG_ID = 'server_config';
 

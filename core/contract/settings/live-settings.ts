@@ -3,7 +3,7 @@ import { integerBetween, textBetween } from '../fields.ts';
 import { field } from '../marks.ts';
 import { DEFAULT_GATES, DeployGatesPatch } from './deploy-gates.ts';
 import { LINT_RULE_NAMES, LINT_RULES, LintRule } from './lint-rules.ts';
-import { RefPrefix } from '../secret-refs.ts';
+import { RefPrefix } from '../fields.ts';
 import { DnsProvider, Domain } from './setting-values.ts';
 
 /** Settings that take effect immediately. */

@@ -1,5 +1,5 @@
 import { subjectOf } from '#core/contract/entities.ts';
-import { isAllowedBy } from '#core/contract/secret-refs.ts';
+import { isAllowedBy } from '#core/lib/text/secret-reference.ts';
 import { AppError } from '#core/errors.ts';
 import { referencesIn } from '#core/lib/sealed-values.ts';
 import type { Platform } from '#core/platform/platform.ts';

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { open, realpath } from 'node:fs/promises';
 import { sep } from 'node:path';
-import type { Reference } from '#core/contract/secret-refs.ts';
+import type { Reference } from '#core/lib/text/secret-reference.ts';
 import { unavailable } from './unavailable.ts';
 
 type Of<K extends Reference['kind']> = Extract<Reference, { kind: K }>;

@@ -1,5 +1,5 @@
 import { AppError } from '#core/errors.ts';
-import { parseReference, type Reference } from '#core/contract/secret-refs.ts';
+import { parseReference, type Reference } from '#core/lib/text/secret-reference.ts';
 import type { SecretReader } from '#core/lib/secrets.ts';
 import { withTimeout } from '#core/lib/with-timeout.ts';
 import type { Log } from '#core/process/log.ts';

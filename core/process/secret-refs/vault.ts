@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type { Reference } from '#core/contract/secret-refs.ts';
+import type { Reference } from '#core/lib/text/secret-reference.ts';
 import { unavailable } from './unavailable.ts';
 
 export interface VaultSettings {

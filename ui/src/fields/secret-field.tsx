@@ -1,5 +1,6 @@
 import { Show } from 'solid-js';
-import { REFERENCE_FORMS, type SecretRef } from '#core/contract/secret-refs.ts';
+import { type SecretRef } from '#core/contract/fields.ts';
+import { REFERENCE_FORMS } from '#core/lib/text/secret-reference.ts';
 import { isReference } from '#core/lib/sealed-values.ts';
 import { Checkbox } from '#ui/src/components/form/choice.tsx';
 import { type FieldWords, TextArea, TextField } from '#ui/src/components/form/field.tsx';

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isAllowedBy, parseReference } from '#core/contract/secret-refs.ts';
+import { isAllowedBy, parseReference } from '#core/lib/text/secret-reference.ts';
 import { AppError } from '#core/errors.ts';
 import { createLog, type LogLine } from '#core/process/log.ts';
 import { createSecretRefs, type SecretRefsOptions } from '#core/process/secret-refs/secret-refs.ts';

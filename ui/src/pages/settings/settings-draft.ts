@@ -1,5 +1,5 @@
 import { FROZEN_SETTINGS, type ServerConfig, type ServerConfigPatch } from '#core/contract/settings/config.ts';
-import type { SecretRef } from '#core/contract/secret-refs.ts';
+import type { SecretRef } from '#core/contract/fields.ts';
 import type { SnapshotChange } from '#core/contract/deploy/deploy.ts';
 import { plainSettings } from '#core/contract/settings/settings.ts';
 import { isReference } from '#core/lib/sealed-values.ts';
