@@ -1,4 +1,4 @@
-import { isAllowedBy } from '#core/lib/text/secret-reference.ts';
+import { isAllowedBy, parseReference, REFERENCE_FORMS } from '#core/lib/text/secret-reference.ts';
 import { AppError, type FieldError, refuseFields } from '#core/errors.ts';
 import { isReference, referencesIn } from '#core/lib/sealed-values.ts';
 import { readSettings } from '#core/settings/settings.ts';
@@ -27,13 +27,15 @@ export async function refuseReferences(
   }
   const prefixes = allowed ?? (await readSettings(context.app)).settings.secret_refs;
   const faults = fresh.flatMap(({ field, ref }): FieldError[] =>
-    isAllowedBy(prefixes, ref) ? [] : [{ field, message: notAllowed(field, ref) }],
+    isAllowedBy(prefixes, ref) && parseReference(ref) !== null ? [] : [{ field, message: faultOf(field, ref) }],
   );
   refuseFields(faults);
 }
 
-const notAllowed = (field: string, ref: string): string =>
-  `${field} has the reference ${ref}, which this installation does not allow. An administrator can add its beginning to secret_refs.`;
+const faultOf = (field: string, ref: string): string =>
+  parseReference(ref) === null
+    ? `${field} must be ${REFERENCE_FORMS}.`
+    : `${field} has the reference ${ref}, which this installation does not allow. An administrator can add its beginning to secret_refs.`;
 
 function namedReferences(value: unknown, path = ''): { field: string; ref: string }[] {
   if (isReference(value)) return [{ field: path, ref: value.ref }];

@@ -1,5 +1,4 @@
 import * as v from 'valibot';
-import { parseReference, REFERENCE_FORMS } from '#core/lib/text/secret-reference.ts';
 import { field } from './marks.ts';
 
 /** Ciphertext of a secret with a keyed fingerprint of its plain text. Hashes include only the fingerprint. */
@@ -137,37 +136,19 @@ export function patchOf<E extends v.ObjectEntries>(entries: E) {
   return patch as { [K in keyof E]: v.OptionalSchema<E[K] extends v.OptionalSchema<infer W, infer _> ? W : E[K], undefined> };
 }
 
-/** Where a secret is found, sent in place of the secret. */
+const REFERENCE = /^(?:env|file|vault|exec):/;
+
+/** Where a secret is found, sent instead of the secret. `core/lib/text/secret-reference.ts` reads it. */
 export const SecretRef = v.strictObject({
-  ref: v.pipe(
-    textBetween(1, 1_024),
-    v.check((text) => parseReference(text) !== null, `must be ${REFERENCE_FORMS}`),
-  ),
+  ref: v.pipe(textBetween(1, 1_024), v.regex(REFERENCE, 'must begin with env:, file:, vault: or exec:')),
 });
 export type SecretRef = v.InferOutput<typeof SecretRef>;
 
 /** A secret, or where it is found. */
-export const secretOrRef = <S extends v.GenericSchema>(secret: S) =>
-  v.pipe(
-    v.union([secret, SecretRef], 'must be the secret, or an object with ref'),
-    v.description(`The secret, or {ref} with the place where each program finds it: ${REFERENCE_FORMS}`),
-  );
+export const secretOrRef = <S extends v.GenericSchema>(secret: S) => v.union([secret, SecretRef], 'must be the secret or {ref}');
 
 /** Present in a response only if the secret is a reference. */
-export const ShownRef = v.optional(
-  v.pipe(SecretRef, v.description('The place of the secret; absent: the secret is stored here, or there is none')),
-);
-
-const PREFIX = /^(?:env:\w*|file:\/\S*|vault:\S*|exec:[\w-]+(?: \S+)*)$/;
-/** The beginning of the references that connections and settings can have. */
-export const RefPrefix = v.pipe(
-  textBetween(4, 1_024),
-  v.regex(PREFIX, 'must begin with env:, file:/, vault: or exec: and a command'),
-  v.check(
-    (text) => !/(?:^|\/)\.{1,2}(?:\/|$)/.test(text.slice(text.indexOf(':') + 1)),
-    'must not contain . or .. as a step of a path',
-  ),
-);
+export const ShownRef = v.optional(SecretRef);
 
 /** A secret as it is stored: sealed, or where it is found. */
 export type StoredSecret = Sealed | Readonly<SecretRef>;

@@ -11,7 +11,7 @@ export interface SecretAt {
 export const isSealed = (value: unknown): value is Sealed =>
   typeof value === 'object' && value !== null && typeof (value as Partial<Sealed>).$sealed === 'string';
 
-/** The place of a secret, stored instead of the secret. */
+/** A reference, stored instead of a secret. */
 export const isReference = (value: unknown): value is { readonly ref: string } =>
   typeof value === 'object' &&
   value !== null &&

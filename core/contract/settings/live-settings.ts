@@ -3,7 +3,7 @@ import { integerBetween, textBetween } from '../fields.ts';
 import { field } from '../marks.ts';
 import { DEFAULT_GATES, DeployGatesPatch } from './deploy-gates.ts';
 import { LINT_RULE_NAMES, LINT_RULES, LintRule } from './lint-rules.ts';
-import { RefPrefix } from '../fields.ts';
+import { SecretRef } from '../fields.ts';
 import { DnsProvider, Domain } from './setting-values.ts';
 
 /** Settings that take effect immediately. */
@@ -122,11 +122,11 @@ export const liveSettings = {
     help: 'Arguments of tools with Log arguments are deleted from the request log after this time. The calls stay.',
     default: 24,
   }),
-  secret_refs: field(v.pipe(v.array(RefPrefix), v.maxLength(100)), {
+  secret_refs: field(v.pipe(v.array(SecretRef.entries.ref), v.maxLength(100)), {
     label: 'Allowed secret references',
     control: 'lines',
     placeholder: 'file:/run/secrets/',
-    help: 'Beginnings of the references that people can enter in place of a secret, such as file:/run/secrets/ or vault:kv/shop/. Whoever edits connections can use each of these secrets. Defaults to none.',
+    help: 'Beginnings of the references that can stand for secrets. Everyone who edits connections can use these secrets. Defaults to none.',
     default: () => [],
   }),
   agent_enabled: field(v.boolean(), {

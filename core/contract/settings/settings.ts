@@ -215,7 +215,7 @@ export const frozenWhenSet = {
   secret_ref_ttl_seconds: field(integerBetween(1, 86_400), {
     label: 'Cache lifetime of secret references',
     unit: 's',
-    help: 'How long a secret that was read from its reference is used before it is read again. A password that its database refuses is read again at once.',
+    help: 'How long a secret is used before it is read again. A refused password is read again at once.',
     default: 300,
   }),
   ...introduction,

@@ -11,30 +11,30 @@ export interface Surroundings {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Absolute paths by name, of `SVC_SECRET_COMMANDS`. */
   readonly commands: ReadonlyMap<string, string>;
-  /** Absolute paths of Sluice's own files and folders, which no reference may name. */
-  readonly own_paths: readonly string[];
+  /** Absolute paths of Sluice's files and folders, which no reference may name. */
+  readonly private_paths: readonly string[];
 }
 
 export const MOST_BYTES = 64 * 1024;
 
-/** Variables with which Sluice itself is configured: their values are its own secrets. */
-const OWN_VARIABLE = /^(?:SVC_|REDIS_)/;
+/** Variables that configure Sluice. Their values are secrets of Sluice itself. */
+const SLUICE_VARIABLE = /^(?:SVC_|REDIS_)/;
 
 export function readEnv({ name }: Of<'env'>, { environment }: Surroundings): string {
   const ref = `env:${name}`;
-  if (OWN_VARIABLE.test(name)) throw unavailable(ref, 'belongs to Sluice itself. Name another variable');
+  if (SLUICE_VARIABLE.test(name)) throw unavailable(ref, 'belongs to Sluice itself. Name another variable');
   const value = environment[name];
   if (value === undefined) throw unavailable(ref, 'is not set in the environment of this program');
   return value;
 }
 
 /** Symbolic links are followed, because mounted secrets of Kubernetes are links. */
-export async function readFileSecret({ path }: Of<'file'>, { own_paths }: Surroundings): Promise<string> {
+export async function readFileSecret({ path }: Of<'file'>, { private_paths }: Surroundings): Promise<string> {
   const ref = `file:${path}`;
   try {
     const real = await realpath(path);
-    const own = await Promise.all(own_paths.map((one) => realpath(one).catch(() => one)));
-    if (own.some((one) => real === one || real.startsWith(`${one}${sep}`))) {
+    const hidden = await Promise.all(private_paths.map((one) => realpath(one).catch(() => one)));
+    if (hidden.some((one) => real === one || real.startsWith(`${one}${sep}`))) {
       throw unavailable(ref, 'belongs to Sluice itself. Name another file');
     }
     await using file = await open(real, 'r');
@@ -61,12 +61,12 @@ const READ_FAULTS: Readonly<Record<string, string>> = {
 
 const COMMAND_MS = 9_000;
 
-/** Runs a command without a shell and without Sluice's own variables. Its output is the secret. */
+/** Runs a command without a shell and without Sluice's variables. Its output is the secret. */
 export function runCommand({ command, args }: Of<'exec'>, { commands, environment }: Surroundings): Promise<string> {
   const ref = ['exec:', command, ...args.map((arg) => ` ${arg}`)].join('');
   const path = commands.get(command);
   if (path === undefined) throw unavailable(ref, `cannot be read because SVC_SECRET_COMMANDS has no command ${command}`);
-  const env = Object.fromEntries(Object.entries(environment).filter(([name]) => !OWN_VARIABLE.test(name)));
+  const env = Object.fromEntries(Object.entries(environment).filter(([name]) => !SLUICE_VARIABLE.test(name)));
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const limits = { timeout: COMMAND_MS, maxBuffer: MOST_BYTES + 1, killSignal: 'SIGKILL', encoding: 'utf8' } as const;
   // The error of a command repeats its arguments and may repeat its output, so it is not passed on.

@@ -5,13 +5,13 @@ import type { SecretRefsOptions } from './secret-refs.ts';
 /** Of the setting `secret_ref_ttl_seconds`, which snapshots omit while it has its default. */
 export const DEFAULT_TTL_SECONDS = 300;
 
-/** Where a program finds secrets, from its environment. Its own files are no secrets for connections. */
-export function secretSources(env: Env): Pick<SecretRefsOptions, 'environment' | 'commands' | 'own_paths' | 'vault'> {
+/** Where a program finds secrets, from its environment. Files of Sluice are not among them. */
+export function secretSources(env: Env): Pick<SecretRefsOptions, 'environment' | 'commands' | 'private_paths' | 'vault'> {
   const { SVC_VAULT_ADDR: address, SVC_VAULT_ROLE_ID: role_id, SVC_VAULT_SECRET_ID: secret_id } = env;
   return {
     environment: env.variables,
     commands: new Map(env.SVC_SECRET_COMMANDS.map((item) => (COMMAND.exec(item) ?? []).slice(1) as [string, string])),
-    own_paths: [env.SVC_DATA_DIR, ...Object.values(env.secret_files), '/proc', '/sys', '/dev'],
+    private_paths: [env.SVC_DATA_DIR, ...Object.values(env.secret_files), '/proc', '/sys', '/dev'],
     vault:
       address === null
         ? null

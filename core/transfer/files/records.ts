@@ -39,8 +39,8 @@ export const hashOfRecord = ({ room, values }: Pick<FileRecord, 'room' | 'values
 /** Whether a file contains the same values as the server. Computed fields that the file omits are not compared. */
 export function isSameRecord({ room, values }: FileRecord, stored: EntityValues): boolean {
   // A file without the reference of a secret leaves the secret of the server as it is.
-  const kept = secretsOf(room).filter((name) => values[name] === undefined);
-  const open = [...room.derived.filter((name) => values[name] === null), ...kept];
+  const untouched = secretsOf(room).filter((name) => values[name] === undefined);
+  const open = [...room.derived.filter((name) => values[name] === null), ...untouched];
   return canonical(without(values, open)) === canonical(without(stored, open));
 }
 

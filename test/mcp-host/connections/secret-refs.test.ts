@@ -14,7 +14,7 @@ const { control, host, folder } = useHost('all', () => ({
   resolveSecret: createSecretRefs({
     environment: {},
     commands: new Map(),
-    own_paths: [],
+    private_paths: [],
     vault: { address: vault.url, namespace: null, token: 'root', token_file: null, role: null },
     ttl_seconds: () => 300,
     log: createLog('ERROR', () => undefined),

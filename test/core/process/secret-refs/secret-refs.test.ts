@@ -22,7 +22,7 @@ const refs = (more: Partial<SecretRefsOptions> = {}) =>
   createSecretRefs({
     environment: {},
     commands: new Map(),
-    own_paths: [],
+    private_paths: [],
     vault: null,
     ttl_seconds: () => 60,
     log: createLog('DEBUG', (line) => lines.push(line)),
@@ -99,7 +99,7 @@ describe('a secret', () => {
     const ref = write('shop', 'canary\n');
     symlinkSync(join(folder, 'shop'), join(folder, 'link'));
     symlinkSync(join(own, 'key'), join(folder, 'sly'));
-    const resolve = refs({ own_paths: [own] });
+    const resolve = refs({ private_paths: [own] });
     expect([await resolve(ref), await resolve(`file:${folder}/link`)]).toEqual(['canary', 'canary']);
     expect(await refusal(resolve(`file:${folder}/sly`))).toContain('belongs to Sluice itself');
     expect(await refusal(resolve(`file:${own}/key`))).toContain('belongs to Sluice itself');
