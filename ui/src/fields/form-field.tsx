@@ -1,6 +1,6 @@
 import { For, type JSX, Match, Switch } from 'solid-js';
 import { Checkbox, RadioCards, Switch as OnOff } from '#ui/src/components/form/choice.tsx';
-import { TextArea, TextField } from '#ui/src/components/form/field.tsx';
+import { type FieldWords, TextArea, TextField } from '#ui/src/components/form/field.tsx';
 import { Fieldset } from '#ui/src/components/form/fieldset.tsx';
 import { Fixed } from '#ui/src/components/form/fixed.tsx';
 import { NumberField } from '#ui/src/components/form/number-field.tsx';
@@ -9,10 +9,9 @@ import { TagsField } from '#ui/src/components/form/tags-field.tsx';
 import { TypedField } from '#ui/src/components/form/typed-field.tsx';
 import type { Form } from '#ui/src/kernel/form/form.ts';
 import { ADMINISTERED, useAdministered, useAskAdministrator } from './administered.ts';
-import { SecretField } from './secret-field.tsx';
 import { choicesOf, fieldOf, NOT_SET, presetsOf } from './kind.ts';
 
-interface FormFieldProps {
+export interface FormFieldProps {
   form: Omit<Form, 'changed'>;
   /** A field of the form, or its path in a row of a list. */
   name: string;
@@ -27,8 +26,8 @@ interface FormFieldProps {
   required?: boolean;
   /** Adds "optional" to the label. */
   optional?: boolean;
-  /** The secret is already stored. */
-  stored?: boolean | undefined;
+  /** Draws another control, with the label, hint and error of the field. */
+  draw?: (words: FieldWords) => JSX.Element;
   /** Columns of cards. */
   columns?: 1 | 2 | 3;
   suggestions?: readonly string[];
@@ -42,16 +41,12 @@ export function FormField(props: FormFieldProps) {
   // oxlint-disable-next-line solid/reactivity
   const administered = useAdministered(props.form.schema, props.name);
   const ask = useAskAdministrator(administered);
-  const secretHint = () => {
-    if (marks.secret !== true || props.stored === undefined) return undefined;
-    return props.stored ? 'A secret is stored. Leave empty to keep it.' : 'No secret is stored.';
-  };
   const words = {
     get label() {
       return props.label ?? marks.label;
     },
     get hint() {
-      return administered() ? `${ADMINISTERED} ${ask()}` : (props.hint ?? secretHint() ?? marks.help);
+      return administered() ? `${ADMINISTERED} ${ask()}` : (props.hint ?? marks.help);
     },
     get placeholder() {
       return props.placeholder ?? marks.placeholder;
@@ -93,15 +88,7 @@ export function FormField(props: FormFieldProps) {
           />
         }
       >
-        <Match when={marks.secret === true}>
-          <SecretField
-            {...words}
-            value={props.form.value(props.name)}
-            onChange={(value) => props.form.set(props.name, value)}
-            lines={marks.control === 'code'}
-            required={required()}
-          />
-        </Match>
+        <Match when={props.draw}>{(draw) => draw()(words)}</Match>
         <Match when={marks.presets !== undefined}>
           <Select {...words} options={presetsOf(kind, marks, props.form.value(props.name))} value={choice()} onChange={choose} />
         </Match>

@@ -3,6 +3,8 @@ import { type SecretRef } from '#core/contract/fields.ts';
 import { REFERENCE_FORMS } from '#core/lib/text/secret-reference.ts';
 import { isReference } from '#core/lib/sealed-values.ts';
 import { Checkbox } from '#ui/src/components/form/choice.tsx';
+import { FormField, type FormFieldProps } from './form-field.tsx';
+import { fieldOf } from './kind.ts';
 import { type FieldWords, TextArea, TextField } from '#ui/src/components/form/field.tsx';
 
 type Secret = string | SecretRef | null | undefined;
@@ -63,6 +65,35 @@ export function SecretField(props: SecretFieldProps) {
         onChange={(on) => props.onChange(on ? { ref: '' } : null)}
       />
     </div>
+  );
+}
+
+/** A field of a secret, rendered from its schema in the contract. */
+export function SecretFormField(
+  props: FormFieldProps & { /** The secret is stored here, so that it is not shown. */ stored?: boolean | undefined },
+) {
+  // The name of a mounted field does not change.
+  // oxlint-disable-next-line solid/reactivity
+  const { kind, marks } = fieldOf(props.form.schema, props.name);
+  const hint = () => {
+    if (props.stored === undefined) return props.hint;
+    return props.hint ?? (props.stored ? 'A secret is stored. Leave empty to keep it.' : 'No secret is stored.');
+  };
+  return (
+    <FormField
+      {...props}
+      hint={hint()}
+      draw={(words) => (
+        <SecretField
+          {...words}
+          value={props.form.value(props.name)}
+          onChange={(value) => props.form.set(props.name, value)}
+          lines={marks.control === 'code'}
+          placeholder={props.placeholder ?? marks.placeholder}
+          required={props.required ?? !kind.nullable}
+        />
+      )}
+    />
   );
 }
 

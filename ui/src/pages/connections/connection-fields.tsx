@@ -7,12 +7,13 @@ import { Fixed } from '#ui/src/components/form/fixed.tsx';
 import { ADMINISTERED } from '#ui/src/fields/administered.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { FormField } from '#ui/src/fields/form-field.tsx';
+import { SecretFormField } from '#ui/src/fields/secret-field.tsx';
 import { SessionFields } from './session-fields.tsx';
 import { fieldsOf, isAdvanced, isAdvancedField } from './connection-draft.ts';
 import type { Form } from '#ui/src/kernel/form/form.ts';
 
 const LIMITS = Object.keys(connectionLimits);
-const PEMS = Object.keys(connectionCertificates);
+const PEMS = Object.keys(connectionCertificates).filter((name) => name !== 'ssl_key');
 
 interface FieldsProps {
   form: Form<ConnectionDraft>;
@@ -52,7 +53,7 @@ export function ConnectionFields(props: FieldsProps) {
             <Show when={fields().username}>{(words) => <FormField form={props.form} name="username" {...words()} />}</Show>
             <Show when={fields().password}>
               {(words) => (
-                <FormField
+                <SecretFormField
                   form={props.form}
                   name="password"
                   stored={isHidden(props.stored?.password_set, props.stored?.password)}
@@ -106,15 +107,12 @@ function AdvancedFields(props: FieldsProps) {
               <details class="fold" open={props.form.values.ssl_ca !== null || props.form.values.ssl_cert !== null}>
                 <summary>Certificates</summary>
                 <div class="stack">
-                  <For each={PEMS}>
-                    {(name) => (
-                      <FormField
-                        form={props.form}
-                        name={name}
-                        stored={name === 'ssl_key' ? isHidden(props.stored?.ssl_key_set, props.stored?.ssl_key) : undefined}
-                      />
-                    )}
-                  </For>
+                  <For each={PEMS}>{(name) => <FormField form={props.form} name={name} />}</For>
+                  <SecretFormField
+                    form={props.form}
+                    name="ssl_key"
+                    stored={isHidden(props.stored?.ssl_key_set, props.stored?.ssl_key)}
+                  />
                 </div>
               </details>
             </Show>

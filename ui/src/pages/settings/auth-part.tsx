@@ -68,6 +68,7 @@ export function AuthPart(props: PartProps) {
         >
           <Setting
             name="introspection_client_secret"
+            secret
             stored={props.config.introspection_client_secret_set && props.config.introspection_client_secret === undefined}
           />
           <Setting name="introspection_issuer" />

@@ -4,7 +4,9 @@ import type { SnapshotChange } from '#core/contract/deploy/deploy.ts';
 import { FormFoot } from '#ui/src/components/form/form-foot.tsx';
 import { Section } from '#ui/src/components/panel.tsx';
 import { useForm } from '#ui/src/components/use-form.ts';
+import { Dynamic } from 'solid-js/web';
 import { FormField } from '#ui/src/fields/form-field.tsx';
+import { SecretFormField } from '#ui/src/fields/secret-field.tsx';
 import { fieldOf } from '#ui/src/fields/kind.ts';
 import type { Form, FormOptions } from '#ui/src/kernel/form/form.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
@@ -123,13 +125,14 @@ export function SettingsSection(props: { title: string; lead?: string; fields: r
   );
 }
 
-/** One setting. `stored` tells whether its secret is set. */
-export function Setting(props: { name: string; stored?: boolean; columns?: 1 | 2 | 3 }) {
+/** One setting. `secret`: it has a secret; `stored`: which is stored here. */
+export function Setting(props: { name: string; secret?: boolean; stored?: boolean; columns?: 1 | 2 | 3 }) {
   const current = useContext(CurrentForm);
   if (current === undefined) throw new Error('A setting stands in a form of settings.');
   const marks = () => fieldOf(current.form.schema, props.name).marks;
   return (
-    <FormField
+    <Dynamic
+      component={props.secret === true ? SecretFormField : FormField}
       form={current.form}
       name={props.name}
       stored={props.stored}

@@ -62,7 +62,7 @@ export function TlsPart(props: PartProps) {
                       </>
                     }
                   >
-                    <Setting name="dns_credentials" />
+                    <Setting name="dns_credentials" secret />
                   </Show>
                 </>
               )}

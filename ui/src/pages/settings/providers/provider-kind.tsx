@@ -2,7 +2,7 @@ import { CALLBACK_PATH, type IdentityProvider } from '#core/contract/identity/id
 import { Fieldset } from '#ui/src/components/form/fieldset.tsx';
 import { KeyValue } from '#ui/src/components/show/key-value.tsx';
 import type { RecordKind } from '#ui/src/features/records/record-form.tsx';
-import { FormField } from '#ui/src/fields/form-field.tsx';
+import { SecretFormField } from '#ui/src/fields/secret-field.tsx';
 import { RowsField } from '#ui/src/fields/rows-field.tsx';
 import { plural } from '#ui/src/kernel/words.ts';
 import { draftOf, type GroupRole, NEW, type ProviderDraft, ProviderFields, toInput } from './provider-draft.ts';
@@ -43,7 +43,7 @@ export const PROVIDERS: RecordKind<IdentityProvider, ProviderDraft> = {
       );
     },
     client_secret: (form, provider) => (
-      <FormField
+      <SecretFormField
         form={form}
         name="client_secret"
         stored={provider && provider.client_secret_set && provider.client_secret === undefined}
