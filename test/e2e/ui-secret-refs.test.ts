@@ -10,7 +10,7 @@ const ui = startUi();
 
 if (reachable.postgres)
   browserTest(
-    'a password is entered as a reference once an administrator allows it, and the form shows it afterwards',
+    'a password is entered as a reference that an administrator allows, and the form shows it later',
     async () => {
       const folder = mkdtempSync(join(tmpdir(), 'sluice-refs-'));
       const database = await testDatabase('postgresql');
