@@ -322,6 +322,8 @@ export const DEFAULTS: Readonly<Record<string, unknown>> = {
   drift_check_minutes: 60,
   undeclared_arguments: 'answer',
   replay_samples: 0,
+  secret_refs: [],
+  secret_ref_ttl_seconds: 300,
   log_arguments_hours: 24,
   deploy_gates: { breaking: 'warn', lint: 'warn', tests: 'block', drift: 'warn' },
   agent_rate_limit: 120,
