@@ -1,4 +1,7 @@
 import { expect } from 'bun:test';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import * as v from 'valibot';
 import { LOGGED_ARGUMENTS, LONGEST_SEALED } from '#core/contract/observe/logged-arguments.ts';
 import { UsageBatch } from '#core/contract/observe/usage-batch.ts';
@@ -7,14 +10,47 @@ import { createSealing } from '#core/lib/sealing.ts';
 import { toBatch } from '#test/support/usage.ts';
 import { checkDriftWhenDue } from '#core/deploy/checks/drift.ts';
 import type { TestApp } from '#test/support/app.ts';
+import { until } from '#test/support/until.ts';
 
-type Field = 'lint_off' | 'drift_check_minutes' | 'replay_samples' | 'log_arguments_hours' | 'undeclared_arguments';
+type Field =
+  | 'secret_refs'
+  | 'secret_ref_ttl_seconds'
+  | 'lint_off'
+  | 'drift_check_minutes'
+  | 'replay_samples'
+  | 'log_arguments_hours'
+  | 'undeclared_arguments';
 
 /** What each setting of the checks of definitions does. */
 export const checkEffects = (
   app: () => TestApp,
   patch: (body: object) => Promise<unknown>,
 ): Record<Field, () => Promise<void>> => ({
+  async secret_refs() {
+    const body = { name: 'by_ref', db_type: 'postgresql', host: '127.0.0.1', port: 1, database: 'x', username: 'x' } as const;
+    const create = () => app().send('connections.create', { ...body, password: { ref: 'env:SHOP' } });
+    expect((await create()).status).toBe(422);
+    await patch({ secret_refs: ['env:SHOP'] });
+    const { status, body: made } = await create();
+    expect(status).toBe(201);
+    await app().call('connections.delete', { id: String(made.id) });
+    await patch({ secret_refs: [] });
+  },
+  async secret_ref_ttl_seconds() {
+    const t = app();
+    const folder = mkdtempSync(join(tmpdir(), 'sluice-ttl-'));
+    const path = join(folder, 'secret');
+    const read = () => t.app.secrets.resolve(`file:${path}`);
+    writeFileSync(path, 'first');
+    expect(await read()).toBe('first');
+    writeFileSync(path, 'second');
+    expect(await read()).toBe('first');
+    await patch({ secret_ref_ttl_seconds: 1 });
+    await until(async () => (await read()) === 'second');
+    // What a host does with it: test/core/process/secret-refs/secret-refs.test.ts.
+    await patch({ secret_ref_ttl_seconds: 300 });
+    rmSync(folder, { recursive: true });
+  },
   async lint_off() {
     await patch({ lint_off: ['select-star'] });
     const answer = await app().call('lint.rules', {});
