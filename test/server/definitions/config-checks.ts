@@ -33,7 +33,7 @@ export const checkEffects = (
     await patch({ secret_refs: ['env:SHOP'] });
     const { status, body: made } = await create();
     expect(status).toBe(201);
-    await app().call('connections.delete', { id: String(made.id) });
+    await app().call('connections.delete', { id: made.id });
     await patch({ secret_refs: [] });
   },
   async secret_ref_ttl_seconds() {
