@@ -138,6 +138,9 @@ function define(k: Kit) {
       exclude: k.json<Selection>().notNull(),
       read_only: k.bool().notNull(),
       groups: k.json<string[]>().notNull(),
+      /** Null: the default budget. */
+      token_budget: k.int(),
+      find_tools: k.bool().notNull().default(false),
       enabled: k.bool().notNull(),
     },
     (t) => [k.unique('toolsets_name').on(t.name)],

@@ -3,7 +3,9 @@ import { AFTER } from '#core/query/page-schemas.ts';
 import { mediaBlock, shape, type Shaped, shownText } from '#core/query/shape.ts';
 import { isMembers, type Members, RPC, RpcError } from '#mcp-host/protocol/messages.ts';
 import type { ToolEntry } from '#mcp-host/registry/registry.ts';
+import { FIND_TOOLS } from '#mcp-host/registry/find-tools.ts';
 import { TOKEN } from '#mcp-host/registry/tool-item.ts';
+import { callFindTools } from './find-tools-call.ts';
 import type { InputRequired } from './confirmation/pending-call.ts';
 import { type CallContext, refuseScope } from './context.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -44,6 +46,7 @@ export function callTool(params: Members, context: CallContext, services: CallSe
   const args = params['arguments'] ?? {};
   const tool = typeof name === 'string' ? context.registry.tools.get(name) : undefined;
   if (tool === undefined) {
+    if (name === FIND_TOOLS && context.registry.finds_tools) return callFindTools(isMembers(args) ? args : {}, context, services);
     refuseScope(context, ({ tools }) => typeof name === 'string' && tools.has(name));
     throw new RpcError(RPC.invalid_params, 'Unknown tool. Read tools/list for the names.', { fault: 'not_found' });
   }

@@ -19,6 +19,7 @@ import { skillItem, skillName } from './skill.ts';
 import { literalLength, normalUri, parseUriTemplate } from '#core/lib/uri-template.ts';
 import { dialectNamed } from '#core/engines/index.ts';
 import { planQuery } from '#core/query/query.ts';
+import { FIND_TOOLS, FIND_TOOLS_ITEM } from './find-tools.ts';
 import { toolItem } from './tool-item.ts';
 
 const SLICE = 200;
@@ -107,7 +108,9 @@ export function assemble(head: Head, before: Registry | null, part: Presentation
     'prompts/list': of_kind.prompt,
   };
   const skill = skillSource(settings, shown);
-  const skills = () => (skill === null ? [] : [skillItem(registry, skill)]);
+  const is_deployed = tools.some(({ entity }) => entity.name === FIND_TOOLS);
+  const finds_tools = !is_deployed && (part.finds_tools ?? shown?.find_tools === true);
+  const further: Further = { skills: () => (skill === null ? [] : [skillItem(registry, skill)]), finds_tools };
   const registry: Registry = {
     ...head,
     server: settings,
@@ -122,7 +125,8 @@ export function assemble(head: Head, before: Registry | null, part: Presentation
     toolsets: new Map(toolsets.map((toolset) => [toolset.name, toolset])),
     instructions: (shown === null ? settings.instructions : shown.instructions) ?? null,
     skill,
-    lists: lazyLists(listed, skills, head.snapshot_id, before),
+    finds_tools,
+    lists: lazyLists(listed, further, head.snapshot_id, before),
     pieces: renderPieces(settings, head.snapshot_version, part),
   };
   return registry;
@@ -143,9 +147,15 @@ function skillSource({ server_name, skill }: FrozenServer, shown: FrozenToolset 
 
 const isFixed = ({ made }: Loaded): boolean => (made as ResourceEntry).template.variables.length === 0;
 
+/** Items of lists that no leaf of the snapshot has. */
+interface Further {
+  readonly skills: () => readonly string[];
+  readonly finds_tools: boolean;
+}
+
 function lazyLists(
   listed: Readonly<Record<ListMethod, readonly Loaded[]>>,
-  skills: () => readonly string[],
+  { skills, finds_tools }: Further,
   snapshot_id: string,
   before: Registry | null,
 ): Registry['lists'] {
@@ -157,6 +167,7 @@ function lazyLists(
     if (known !== undefined) return known;
     const items = listed[method].map(({ item }) => item);
     if (method === 'resources/list') items.push(...skills());
+    if (method === 'tools/list' && finds_tools) items.push(FIND_TOOLS_ITEM);
     const list = (rendered[method] = renderList(method, items, snapshot_id, last?.lists[method]));
     if (LIST_METHODS.every((each) => rendered[each] !== undefined)) last = null;
     return list;

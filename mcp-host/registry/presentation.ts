@@ -24,6 +24,8 @@ export interface Presentation {
   readonly path: string;
   /** Whether all callers of the address see the same. */
   readonly is_same_for_all: boolean;
+  /** A toolset of the caller has `find_tools`; absent: the only toolset at the address decides. */
+  readonly finds_tools?: boolean;
   /** The only toolset at the address; absent: it is not the address of a toolset. */
   readonly shown?: FrozenToolset;
 }

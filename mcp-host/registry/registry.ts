@@ -56,6 +56,8 @@ export interface Registry {
   readonly instructions: string | null;
   /** Null: no skill is offered. */
   readonly skill: SkillSource | null;
+  /** Offers the tool that finds tools. */
+  readonly finds_tools: boolean;
   readonly lists: Readonly<Record<ListMethod, RenderedList>>;
   /** Names the snapshot and the view in cursors. */
   readonly snapshot_id: string;

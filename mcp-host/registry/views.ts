@@ -91,9 +91,11 @@ function createViewsOf(registry: Registry, capacity: number): (viewer: Viewer) =
   const whole = ({ key, toolsets }: Rights): Registry => {
     if (toolsets === null) return registry;
     return remember(key, () => {
-      const held = toolsets.flatMap((name) => registry.toolsets.get(name) ?? []).map(ruleOf);
+      const mine = toolsets.flatMap((name) => registry.toolsets.get(name) ?? []);
+      const held = mine.map(ruleOf);
+      const finds_tools = mine.some(({ find_tools }) => find_tools === true);
       const holds = (definition: Selectable) => held.some((one) => one(definition));
-      return restricted(registry, key, holds, { path: '', is_same_for_all: false });
+      return restricted(registry, key, holds, { path: '', is_same_for_all: false, finds_tools });
     });
   };
   return ({ rights, endpoint: { path, toolset, tag, read_only, candidate } }) => {
@@ -118,7 +120,7 @@ function createViewsOf(registry: Registry, capacity: number): (viewer: Viewer) =
     if (tag !== null && !tagsIn(mine).has(tag)) return nothing();
     const key = `${path} ${rights.key}`;
     const seen: Holds = tag === null ? ({ reads }) => reads : ({ tags: assigned }) => assigned.includes(tag);
-    const part = { path, is_same_for_all: rights.toolsets === null };
+    const part = { path, is_same_for_all: rights.toolsets === null, finds_tools: mine.finds_tools };
     return read_only || tag !== null ? remember(key, () => restricted(mine, key, seen, part)) : mine;
   };
 }

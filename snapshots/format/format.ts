@@ -111,8 +111,12 @@ export interface FrozenPrompt {
 }
 
 /** A named part of the definitions, stored as its selection rule. */
-export interface FrozenToolset extends Readonly<Omit<ToolsetDraft, 'enabled'>> {
+export interface FrozenToolset extends Readonly<Omit<ToolsetDraft, 'enabled' | 'token_budget' | 'find_tools'>> {
   readonly id: string;
+  /** Absent: the default budget. */
+  readonly token_budget?: number | null;
+  /** Absent: false. */
+  readonly find_tools?: boolean;
 }
 
 /** The complete frozen configuration. It is stored and sent as a tree of its entities (`tree.ts`). */

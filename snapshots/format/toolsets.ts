@@ -92,6 +92,8 @@ export const freezeToolset = (toolset: ToolsetDefinition): FrozenToolset => ({
   exclude: toolset.exclude,
   read_only: toolset.read_only,
   groups: toolset.groups,
+  ...(toolset.token_budget === null || toolset.token_budget === undefined ? {} : { token_budget: toolset.token_budget }),
+  ...(toolset.find_tools === true ? { find_tools: true } : {}),
 });
 
 /** A snapshot reduced to one toolset with its members and texts; null if the toolset does not exist. */

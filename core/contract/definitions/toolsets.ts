@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { byId, Id, stored, Tags, textBetween, Title, Unchanged } from '../fields.ts';
+import { byId, Id, integerBetween, stored, Tags, textBetween, Title, Unchanged } from '../fields.ts';
 import { field } from '../marks.ts';
 import { Findings } from '../lint.ts';
 import { entityOperations } from '../entity-operations.ts';
@@ -64,6 +64,9 @@ const rule = {
 const isNarrower = (now: readonly string[], old: readonly string[]): boolean =>
   now.length > 0 && (old.length === 0 || old.some((group) => !now.includes(group)));
 
+/** Tokens of the lists of a toolset without a budget, above which lint finds it. */
+export const DEFAULT_TOKEN_BUDGET = 8_000;
+
 const draft = {
   name: field(ToolsetName, {
     label: 'Name',
@@ -86,6 +89,20 @@ const draft = {
     default: null,
   }),
   ...rule,
+  token_budget: field(v.nullable(integerBetween(100, 1_000_000)), {
+    label: 'Token budget',
+    unit: 'tokens',
+    help: 'Lint finds the toolset if its lists take more of every conversation.',
+    choices: { null: { label: DEFAULT_TOKEN_BUDGET.toLocaleString('en') } },
+    open: true,
+    default: null,
+  }),
+  find_tools: field(v.boolean(), {
+    label: 'Tool search',
+    help: 'Adds the tool find_tools, which answers a question with the tools that fit best. Defaults to off.',
+    open: true,
+    default: false,
+  }),
   groups: field(v.pipe(v.array(textBetween(1, 255)), v.maxLength(100)), {
     label: 'Groups',
     help: 'Only people in one of these groups have this toolset. Empty means everyone who signs in.',

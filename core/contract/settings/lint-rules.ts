@@ -9,9 +9,6 @@ interface Rule extends Choice {
   readonly help: string;
 }
 
-/** Maximum tokens for the lists of one toolset in a conversation. */
-export const MOST_TOOLSET_TOKENS = 8_000;
-
 /** All lint rules with their texts. */
 export const LINT_RULES = {
   'description-missing': {
@@ -77,7 +74,7 @@ export const LINT_RULES = {
   'toolset-tokens': {
     severity: 'warning',
     label: 'Toolset too large',
-    help: `The lists of one toolset take more than ${MOST_TOOLSET_TOKENS.toLocaleString('en')} tokens of every conversation.`,
+    help: 'The lists of one toolset take more tokens of every conversation than its budget.',
   },
 } as const satisfies Readonly<Record<string, Rule>>;
 

@@ -1,9 +1,9 @@
 import type { LintFinding } from '#core/contract/lint.ts';
-import { LINT_RULE_NAMES, LINT_RULES, type LintRule, MOST_TOOLSET_TOKENS } from '#core/contract/settings/lint-rules.ts';
+import { LINT_RULE_NAMES, LINT_RULES, type LintRule } from '#core/contract/settings/lint-rules.ts';
 import { createSlices } from '#core/lib/slices.ts';
 import { createRanking, type Ranked, type Terms } from '#core/lib/search/ranking.ts';
 import { type Holds, holdsOf, type SelectionRule } from '#snapshots/format/toolsets.ts';
-import { type Compared, comparedOf, type Facts, toFinding } from './facts.ts';
+import { budgetOf, type Compared, comparedOf, type Facts, toFinding } from './facts.ts';
 import { createSimilarityIndex, type Similar, type SimilarityIndex } from './likeness.ts';
 import type { RuleFinding, Subject } from './subject.ts';
 
@@ -12,7 +12,7 @@ export interface DefinitionSet {
   move(removed: readonly Facts[], added: readonly Facts[]): Promise<void>;
   /** Findings in some of them, and in the toolsets that contain them. */
   lintSome(some: readonly Facts[], off: readonly LintRule[]): LintFinding[];
-  /** Findings in a definition, as if it replaced the one with its id. @param rule selection rule of a toolset. */
+  /** Findings in a definition, as if it replaced the one with its id. @param rule selection rule of a toolset, with its budget. */
   lintSubject(subject: Subject, off: readonly LintRule[], rule: SelectionRule | null): LintFinding[];
   /** Tools, ranked by how well they fit a question. @param toolset limits them to its members. @returns null when it does not exist. */
   rankTools(question: string, toolset?: string): Ranked<Facts>[] | null;
@@ -57,7 +57,9 @@ class IndexedDefinitions implements DefinitionSet {
       if (!selected.has(toolset) && some.some((one) => isIn(toolset, one))) selected.add(toolset);
     }
     return inOrder(
-      [...selected].flatMap((one) => this.#lint(one, this.#textsOf(one.entity.kind).likeOf(one), this.#toolsets.get(one) ?? 0)),
+      [...selected].flatMap((one) =>
+        this.#lint(one, this.#textsOf(one.entity.kind).likeOf(one), this.#toolsets.get(one) ?? 0, one.budget),
+      ),
       off,
     );
   }
@@ -65,7 +67,7 @@ class IndexedDefinitions implements DefinitionSet {
   lintSubject(subject: Subject, off: readonly LintRule[], rule: SelectionRule | null): LintFinding[] {
     const one = comparedOf(subject);
     const like = this.#textsOf(subject.kind).likeAny(one.grams, ({ entity }) => entity.id === subject.id);
-    return inOrder(this.#lint(one, like, rule === null ? 0 : this.#tokensOf(holdsOf(rule))), off);
+    return inOrder(this.#lint(one, like, rule === null ? 0 : this.#tokensOf(holdsOf(rule)), budgetOf(rule ?? {})), off);
   }
 
   rankTools(question: string, toolset?: string): Ranked<Facts>[] | null {
@@ -120,7 +122,7 @@ class IndexedDefinitions implements DefinitionSet {
     else same.splice(same.findLastIndex(({ name }) => name < one.name) + 1, 0, one);
   }
 
-  #lint(one: Compared, like: Similar<Facts> | null, tokens: number): LintFinding[] {
+  #lint(one: Compared, like: Similar<Facts> | null, tokens: number, budget: number): LintFinding[] {
     const { kind, id } = one.entity;
     const named =
       kind !== 'tool' ? [] : (this.#stems.get(one.stem) ?? []).slice(0, MAX_NAMES + 1).filter(({ entity }) => entity.id !== id);
@@ -128,7 +130,7 @@ class IndexedDefinitions implements DefinitionSet {
       ...(JSON.parse(one.findings) as RuleFinding[]),
       ...(like === null ? [] : [similarText(like.other.name, like.share)]),
       ...(named.length === 0 ? [] : [similarName(named.map(({ name }) => name))]),
-      ...(tokens > MOST_TOOLSET_TOKENS ? [largeToolset(tokens)] : []),
+      ...(tokens > budget ? [largeToolset(tokens, budget)] : []),
     ];
     return found.map((each) => toFinding(one.entity, each));
   }
@@ -136,9 +138,9 @@ class IndexedDefinitions implements DefinitionSet {
 
 const isIn = ({ holds }: Facts, { member }: Facts): boolean => holds !== null && member !== null && holds(member);
 
-const largeToolset = (tokens: number): RuleFinding => {
-  const [count, most] = [tokens, MOST_TOOLSET_TOKENS].map((number) => number.toLocaleString('en'));
-  const message = `The lists of this toolset take about ${count} tokens of every conversation, more than ${most}. Split it, or shorten descriptions.`;
+const largeToolset = (tokens: number, budget: number): RuleFinding => {
+  const [count, most] = [tokens, budget].map((number) => number.toLocaleString('en'));
+  const message = `The lists of this toolset take about ${count} tokens of every conversation, more than its budget of ${most}. Split it, or shorten descriptions.`;
   return { rule: 'toolset-tokens', field: 'include', message };
 };
 

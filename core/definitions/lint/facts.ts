@@ -4,7 +4,9 @@ import { descriptionRule, parameterRules, secretRule } from './texts.ts';
 import type { LintFinding } from '#core/contract/lint.ts';
 import { type Grams, gramsOf } from './likeness.ts';
 import { type Holds, type Selectable, ofPrompt, ofResource, ofTool, holdsOf } from '#snapshots/format/toolsets.ts';
-import { type Terms, termsOf } from '#core/lib/search/ranking.ts';
+import { DEFAULT_TOKEN_BUDGET } from '#core/contract/definitions/toolsets.ts';
+import type { Terms } from '#core/lib/search/ranking.ts';
+import { termsOfTool } from '#core/lib/search/tool-terms.ts';
 import { beginning } from '#core/lib/text/shorten.ts';
 import { isSent } from '#core/query/arguments.ts';
 import type { DefinitionKind } from '#core/contract/entities.ts';
@@ -37,23 +39,22 @@ export interface Facts extends Compared {
   readonly tokens: number;
   /** Null for a toolset. */
   readonly member: Selectable | null;
+  /** Tokens that the lists of a toolset may take. */
+  readonly budget: number;
   /** Selects the members of a toolset; null for other kinds. */
   readonly holds: Holds | null;
   /** Texts of a tool that models read, and its search terms; null for other kinds. */
   readonly texts: { readonly title: string | null; readonly description: string; readonly terms: Terms } | null;
 }
 
-/** Weight of a search term by where it occurs. */
-const WEIGHTS = { name: 3, title: 2, description: 1, parameter: 0.5 } as const;
-
 function textsOf({ name, title, description, query }: Subject): Facts['texts'] {
   const parameters = (query?.parameters ?? []).filter(isSent);
-  const terms = termsOf([
-    { text: name, weight: WEIGHTS.name },
-    { text: title ?? '', weight: WEIGHTS.title },
-    { text: description, weight: WEIGHTS.description },
-    ...parameters.map((one) => ({ text: `${one.name} ${one.description}`, weight: WEIGHTS.parameter })),
-  ]);
+  const terms = termsOfTool(
+    name,
+    title,
+    description,
+    parameters.map((one) => `${one.name} ${one.description}`),
+  );
   return { title, description: beginning(description, MAX_DESCRIPTION), terms };
 }
 
@@ -93,10 +94,14 @@ export function factsOf(kind: DefinitionKind, frozen: object): Facts {
     ...compared,
     tokens: listing === undefined ? 0 : estimateTokens(JSON.stringify(listing)),
     member: MEMBERS[kind](frozen),
+    budget: budgetOf(frozen),
     holds: kind === 'toolset' ? holdsOf(frozen as FrozenToolset) : null,
     texts: kind === 'tool' ? textsOf(subject) : null,
   };
 }
+
+/** @param toolset stored or frozen. */
+export const budgetOf = (toolset: object): number => (toolset as Partial<FrozenToolset>).token_budget ?? DEFAULT_TOKEN_BUDGET;
 
 export const toFinding = (entity: LintFinding['entity'], { rule, field, message, fix }: RuleFinding): LintFinding => ({
   rule,

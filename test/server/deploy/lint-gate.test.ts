@@ -92,6 +92,6 @@ test('a toolset that grows too large is named, whatever made it grow', async () 
   for (const n of [5, 6, 7, 8]) await createTool(`report_${n}`, long(n));
   const { warnings = [] } = (await deployWith()).body;
   expect(warnings.map((warning) => warning.replace(/[\d,]{5,}/, 'N'))).toEqual([
-    'Toolset sales: The lists of this toolset take about N tokens of every conversation, more than 8,000. Split it, or shorten descriptions.',
+    'Toolset sales: The lists of this toolset take about N tokens of every conversation, more than its budget of 8,000. Split it, or shorten descriptions.',
   ]);
 });

@@ -320,7 +320,7 @@ test('definitions are compared with each other', async () => {
 const OFF = ['description-similar'] as const;
 
 test('a toolset that takes too much of a conversation is found', async () => {
-  const toolset = (tags: string[]) =>
+  const toolset = (tags: string[], more: object = {}) =>
     factsOf('toolset', {
       id: 't',
       name: 'sales',
@@ -331,11 +331,17 @@ test('a toolset that takes too much of a conversation is found', async () => {
       exclude: { tags: [], connection_ids: [], tool_ids: [], resource_ids: [], prompt_ids: [] },
       read_only: false,
       groups: [],
+      ...more,
     });
   const big = [1, 2, 3].map((n) => frozen(String(n), `t${n}x`, `${'number '.repeat(n * 3)} of something else ${n}`, 2_700));
   expect(summary(await lintAll([...big.slice(1), toolset(['all'])], OFF))).toEqual([]);
   expect(summary(await lintAll([...big, toolset(['all'])], OFF))).toEqual(['toolset-tokens sales']);
   expect(summary(await lintAll([...big, toolset(['none'])], OFF))).toEqual([]);
+  // Its own budget counts instead of the default one.
+  expect(summary(await lintAll([...big, toolset(['all'], { token_budget: 9_000 })], OFF))).toEqual([]);
+  expect(summary(await lintAll([...big.slice(2), toolset(['all'], { token_budget: 2_000 })], OFF))).toEqual([
+    'toolset-tokens sales',
+  ]);
 });
 
 test('every rule says what it is about, and stands in the guide', async () => {

@@ -1,6 +1,6 @@
 import { createSignal, For, Match, Show, Switch } from 'solid-js';
 import { passesFocus } from '#ui/src/components/form/passes-focus.ts';
-import type { ToolsetMembers } from '#core/contract/definitions/toolsets.ts';
+import { DEFAULT_TOKEN_BUDGET, type ToolsetMembers } from '#core/contract/definitions/toolsets.ts';
 import { Breakable } from '#ui/src/components/show/breakable.tsx';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { Button } from '#ui/src/components/button.tsx';
@@ -15,17 +15,17 @@ import './toolsets.css';
 
 const SHOWN = 50;
 
-/** From so many on the lists of a toolset are a burden. */
-const COSTLY_TOKENS = 8_000;
-
 /** What the rules select now, and what it costs a model to read it. */
 export function MembersPanel(props: {
   members: ToolsetMembers | undefined;
   problem: Problem | undefined;
   pending: boolean;
+  /** Null: the default. */
+  budget?: number | string | null;
   lead?: string;
   none?: string;
 }) {
+  const budget = () => Number(props.budget) || DEFAULT_TOKEN_BUDGET;
   const [all, setAll] = createSignal(false);
   const shown = () => props.members?.members.slice(0, all() ? undefined : SHOWN) ?? [];
   return (
@@ -54,9 +54,9 @@ export function MembersPanel(props: {
             {(members) => (
               <>
                 <p class="small num">{`${plural(members().total, 'member')}, about ${plural(members().tokens, 'token')} in the context of a model`}</p>
-                <Show when={members().tokens > COSTLY_TOKENS}>
+                <Show when={members().tokens > budget()}>
                   <Notice tone="warning">
-                    More than 8,000 tokens: models choose less reliably from long lists. Split the toolset or shorten
+                    {`More than ${num(budget())} tokens: models choose less reliably from long lists. Split the toolset or shorten`}{' '}
                     descriptions.
                   </Notice>
                 </Show>

@@ -74,6 +74,10 @@ export function ToolsetForm(props: {
               <FormField form={fields()} name="groups" />
               <FormField form={fields()} name="enabled" />
             </Panel>
+            <Panel title="Context" lead="What the lists of this toolset take of every conversation.">
+              <FormField form={fields()} name="token_budget" />
+              <FormField form={fields()} name="find_tools" />
+            </Panel>
           </div>
         </Fixed>
         <Show when={!fixed()}>
@@ -93,7 +97,12 @@ export function ToolsetForm(props: {
             </div>
           </Panel>
         </Show>
-        <MembersPanel members={check.data()} problem={check.problem()} pending={check.pending()} />
+        <MembersPanel
+          budget={props.form.values.token_budget}
+          members={check.data()}
+          problem={check.problem()}
+          pending={check.pending()}
+        />
       </div>
     </form>
   );
