@@ -56,6 +56,8 @@ export function createHostState(options: HostOptions) {
     names: createHostNames({ always: options.allowed_hosts, path: options.names_path ?? null, copies, log }),
     /** The URL of the listener; null: the host does not listen. */
     address: { url: null as string | null },
+    /** Whether the host will stop soon: it still serves, and its readiness says that it ends. */
+    life: { ending: false },
     disk: {
       /**
        * Whether the copy was sealed before the keys were rotated. It is requested again, because it could not be opened without

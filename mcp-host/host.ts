@@ -1,4 +1,5 @@
 import { type Endpoint, WHOLE } from '#core/edge/mcp-endpoint.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { withTimeout } from '#core/lib/with-timeout.ts';
 import { LOCAL } from './auth/caller.ts';
 import { createSlotShares } from './connections/slot-shares.ts';
@@ -21,6 +22,8 @@ import { servingAt } from './transports/local.ts';
 export interface Host {
   /** Serves the copy on disk, then follows the server. */
   start(): Promise<void>;
+  /** Goes on serving for this time while `/readyz` answers 503, so that load balancers send new requests elsewhere. */
+  announceEnd(delay_ms: number): Promise<void>;
   /** Ends streams, lets running calls finish for at most `grace_ms`, closes pools and listeners. */
   stop(grace_ms: number): Promise<void>;
   readonly fetch: HostFetch;
@@ -89,6 +92,10 @@ export function createHost(options: HostOptions): Host {
       await beside.load();
       await followers.bind(serving.held()?.server ?? options.address);
       control.start(followers);
+    },
+    async announceEnd(delay_ms) {
+      state.life.ending = true;
+      await sleep(delay_ms);
     },
     async stop(grace) {
       // While the host shuts down, requests are refused with a reason; a closed port would give none.

@@ -20,7 +20,10 @@ async function main(): Promise<void> {
   for (const warning of warnings) log.warning(warning);
   logUnhandled(log);
   const host = createHost(await hostOptions(env, log));
-  onStop(() => host.stop(GRACE_MS));
+  onStop(async () => {
+    await host.announceEnd(env.SVC_SHUTDOWN_DELAY_MS);
+    await host.stop(GRACE_MS);
+  });
   await host.start();
   log.info('host listens', { url: host.url() });
 }

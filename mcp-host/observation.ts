@@ -13,7 +13,7 @@ import type { RunningCalls } from './requests/running-calls.ts';
 import type { RateLimits } from './limits/rate-limit.ts';
 import type { Sessions } from './requests/sessions.ts';
 import type { Streams } from './dispatch/streams.ts';
-import { type ServingState, WAITING } from './dispatch/serving.ts';
+import { ENDING, type ServingState, WAITING } from './dispatch/serving.ts';
 import type { Control } from './control/control.ts';
 import type { ConnectionPools } from './connections/connection-pools.ts';
 import { LOGGED_ARGUMENTS, LONGEST_SEALED } from '#core/contract/observe/logged-arguments.ts';
@@ -62,13 +62,14 @@ export interface ObservationOptions {
   readonly serving: ServingState;
   readonly auth: Auth;
   readonly copies: Pick<SavedCopies, 'faults'>;
+  readonly life: { readonly ending: boolean };
   /** Why the copy on disk was not used. */
   readonly disk: { readonly fault: string | null };
 }
 
 export function createObservation(options: ObservationOptions): Observation {
   const { id, boot_id, otlp_endpoint, now, keys, log, control, running } = options;
-  const { sources, limits, redis, sessions, streams, serving, auth, copies, disk } = options;
+  const { sources, limits, redis, sessions, streams, serving, auth, copies, disk, life } = options;
   const started_at = now();
   const lines = createLines();
   log.tap((line) => lines.add(line));
@@ -133,7 +134,7 @@ export function createObservation(options: ObservationOptions): Observation {
       }),
     readiness: () =>
       readinessOf({
-        idle: serving.idle(),
+        idle: serving.idle() ?? (life.ending ? ENDING : null),
         fault: disk.fault,
         not_saved: copies.faults(),
         connected: control.state().connected,

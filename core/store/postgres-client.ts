@@ -10,6 +10,8 @@ const STATEMENT_MS = 9_000;
 const LOCK_MS = 8_000;
 /** A transaction whose program sends nothing for this time is rolled back: it may be paused, and others wait for its locks. */
 const IDLE_MS = 20_000;
+/** Not sent with the login: PgBouncer refuses logins with settings that it does not know. */
+const LIMITS = `set statement_timeout = ${STATEMENT_MS}; set lock_timeout = ${LOCK_MS}; set idle_in_transaction_session_timeout = ${IDLE_MS}`;
 const SILENCE_MS = 10_000;
 /** A query fails after this time, including the time to connect. */
 const ANSWER_MS = 10_000;
@@ -44,12 +46,13 @@ export function openPostgresClient(url: string, patient = false): postgres.Sql {
     connection: {
       application_name: 'sluice-server',
       TimeZone: 'UTC',
-      ...(patient
-        ? {}
-        : { statement_timeout: STATEMENT_MS, lock_timeout: LOCK_MS, idle_in_transaction_session_timeout: IDLE_MS }),
     },
     socket: (target: Parameters<typeof openPostgresSocket>[0]) =>
-      openPostgresSocket(target, tls, patient ? 24 * 3_600_000 : SILENCE_MS),
+      openPostgresSocket(
+        target,
+        tls,
+        patient ? { silence_ms: 24 * 3_600_000, setup: null } : { silence_ms: SILENCE_MS, setup: LIMITS },
+      ),
   };
   return postgres(parsed.href, options as postgres.Options<Record<string, never>>);
 }

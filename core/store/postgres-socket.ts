@@ -1,4 +1,5 @@
 import { isIP, Socket } from 'node:net';
+import { simpleQuery } from '#core/lib/postgres/messages.ts';
 import { checkServerIdentity, connect as connectTls } from 'node:tls';
 
 /** The target of a socket, in the form of the driver. */
@@ -24,22 +25,29 @@ const CLOSE_AFTER_MS = 25;
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
 const OFFERED = 'S'.charCodeAt(0);
 const READY = 'Z'.charCodeAt(0);
+const ERROR = 'E'.charCodeAt(0);
 /** The database answers each of these messages with one `READY`. */
 const [QUERY, SYNC] = ['Q'.charCodeAt(0), 'S'.charCodeAt(0)];
 const HEADER_BYTES = 5;
 const STARTUP_HEADER_BYTES = 4;
 const LARGEST_MESSAGE = 2 ** 30;
 
+interface SocketOptions {
+  readonly silence_ms: number;
+  /** A statement that sets up the session after the login, before the driver uses it; null: none. */
+  readonly setup: string | null;
+}
+
 /**
  * A connection that cannot hang: it opens within 3 s, and ends when a query gets no data for `silence_ms`, or when the data is not
  * PostgreSQL's protocol. Never rejects: the driver receives every fault as an error of the socket.
  */
-export async function openPostgresSocket(target: SocketTarget, tls: SocketTls | null, silence_ms: number): Promise<Socket> {
+export async function openPostgresSocket(target: SocketTarget, tls: SocketTls | null, options: SocketOptions): Promise<Socket> {
   try {
     const plain = await dial(target);
-    return guard(tls === null ? plain : await secure(plain, target, tls), silence_ms);
+    return guard(tls === null ? plain : await secure(plain, target, tls), options);
   } catch (error) {
-    const lost = guard(new Socket(), silence_ms);
+    const lost = guard(new Socket(), options);
     setImmediate(() => lost.destroy(error instanceof Error ? error : new Error(String(error))));
     return lost;
   }
@@ -94,15 +102,19 @@ function until<T>(socket: Socket, event: string, read: (value: unknown) => T): P
 }
 
 /** Wraps the socket for the driver, which receives an error before every close. */
-function guard(socket: Socket, silence_ms: number): Socket {
+function guard(socket: Socket, { silence_ms, setup }: SocketOptions): Socket {
   const emit = socket.emit.bind(socket) as (event: string, ...values: unknown[]) => boolean;
   const write = socket.write.bind(socket) as (...values: unknown[]) => boolean;
   const answered = createFraming([READY]);
+  const refused = createFraming([ERROR]);
   const pending = createFraming([QUERY, SYNC], STARTUP_HEADER_BYTES);
   /** Pending responses. The first is the response to the startup message. */
   let owed = 1;
   let silence: ReturnType<typeof setTimeout> | undefined;
   let ended = false;
+  /** The end of the login, which the driver receives once the session is set up. */
+  let login: Buffer | null = null;
+  let is_set_up = setup === null;
   const lost = (error?: unknown) => {
     clearTimeout(silence);
     return (
@@ -116,6 +128,24 @@ function guard(socket: Socket, silence_ms: number): Socket {
       silence_ms,
     );
   };
+  /** @param ready whether these bytes end the login, or the answer to the statement. */
+  const setUp = (bytes: Buffer, ready: boolean): boolean => {
+    const errors = refused(bytes)?.counted ?? 0;
+    if (login === null && !ready) return emit('data', bytes);
+    if (login === null) {
+      login = bytes;
+      owed += 1;
+      listen();
+      return write(simpleQuery(setup ?? ''));
+    }
+    if (errors > 0) {
+      socket.destroy(new Error('The metadata database refused the time limits of the session.'));
+      return false;
+    }
+    if (!ready) return true;
+    is_set_up = true;
+    return emit('data', login);
+  };
   const intercepted: Readonly<Record<string, (...values: unknown[]) => boolean>> = {
     data(bytes) {
       const came = answered(bytes as Buffer);
@@ -127,7 +157,7 @@ function guard(socket: Socket, silence_ms: number): Socket {
       clearTimeout(silence);
       silence = undefined;
       if (owed > 0 || came.last !== READY) listen();
-      return emit('data', bytes);
+      return is_set_up ? emit('data', bytes) : setUp(bytes as Buffer, came.counted > 0);
     },
     error: lost,
     close() {

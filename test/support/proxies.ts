@@ -8,6 +8,7 @@ const pathOf = (name: string): string | null =>
 
 export const haproxy = pathOf('haproxy');
 export const nginx = pathOf('nginx');
+export const caddy = pathOf('caddy');
 
 export interface Proxy {
   readonly directory: string;
@@ -15,7 +16,11 @@ export interface Proxy {
 }
 
 /** Runs a proxy in the foreground. @param config is written to a file of its folder. @param args name that file. */
-async function start(program: string, config: (directory: string) => string, args: (file: string) => string[]): Promise<Proxy> {
+export async function startProxy(
+  program: string,
+  config: (directory: string) => string,
+  args: (file: string) => string[],
+): Promise<Proxy> {
   const directory = mkdtempSync(join(tmpdir(), 'sluice-proxy-'));
   const file = join(directory, 'proxy.conf');
   writeFileSync(file, config(directory));
@@ -47,7 +52,7 @@ listen stats
   stats uri /stats
 ${backends}
 `;
-  const proxy = await start(
+  const proxy = await startProxy(
     program,
     () => config,
     (file) => ['-f', file, '-db'],
@@ -66,7 +71,7 @@ ${backends}
 
 /** nginx with one server. @param inner stands in its location `/`. */
 export const startNginx = (program: string, port: number, target: string, inner: string): Promise<Proxy> =>
-  start(
+  startProxy(
     program,
     (directory) => `
 daemon off;

@@ -204,6 +204,12 @@ export const SETTINGS = {
     1_000_000,
     'default of the `agent_rate_limit` setting: requests per minute for each token',
   ),
+  SVC_SHUTDOWN_DELAY_MS: integer(
+    0,
+    0,
+    60_000,
+    'milliseconds that a host goes on serving after SIGTERM while `/readyz` answers 503, so that a load balancer with health checks notices',
+  ),
   SVC_TOOL_RATE_LIMIT: integer(
     0,
     0,

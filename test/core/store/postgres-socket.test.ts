@@ -8,7 +8,8 @@ const SILENCE_MS = 400;
 /** One connection of the metadata client whose patience is short. */
 async function withClient(work: (sql: postgres.Sql) => Promise<void>): Promise<void> {
   const database = await testDatabase('postgresql');
-  const socket = (target: Parameters<typeof openPostgresSocket>[0]) => openPostgresSocket(target, null, SILENCE_MS);
+  const socket = (target: Parameters<typeof openPostgresSocket>[0]) =>
+    openPostgresSocket(target, null, { silence_ms: SILENCE_MS, setup: null });
   const options = { max: 1, fetch_types: false, socket };
   const sql = postgres(database.url, options as postgres.Options<Record<string, never>>);
   try {

@@ -121,6 +121,17 @@ describe('/readyz', () => {
     await until(async () => !(await probe(host, '/readyz', READER)).text.includes('on disk'));
   });
 
+  test('is 503 before the host ends, while calls are still served', async () => {
+    const host = await start();
+    const announced = host.host.announceEnd(60_000);
+    expect(await probe(host, '/readyz', READER)).toMatchObject({
+      status: 503,
+      body: { reasons: [expect.stringContaining('shutting down')] },
+    });
+    expect((await modern(host.mcp, 'tools/call', { name: 'one' })).body.result).not.toMatchObject({ isError: true });
+    expect(await Promise.race([announced.then(() => 'over'), Bun.sleep(50)])).toBeUndefined();
+  });
+
   test('is 503 while the host ends, and a call that runs is finished or cancelled', async () => {
     const host = await start();
     const running = modern(host.mcp, 'tools/call', { name: 'endless' });
