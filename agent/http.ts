@@ -1,5 +1,6 @@
 import { LONGEST_ACCESS_TOKEN } from '#core/edge/identity.ts';
 import { readText } from '#core/edge/body.ts';
+import { repeatedKey, repeatedKeySentence } from '#core/lib/text/repeated-key.ts';
 import type { Network } from '#core/process/env/settings.ts';
 import { AppError } from '#core/errors.ts';
 import { type Log, traceOf } from '#core/process/log.ts';
@@ -135,6 +136,13 @@ async function readBody(request: Request): Promise<unknown> {
   const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase();
   if (type !== 'application/json') throw new AppError('unsupported_media_type', 'Content-Type must be application/json.');
   const text = await readText(request, BODY);
+  const body = parsed(text);
+  const repeated = repeatedKey(text);
+  if (repeated !== null) throw new AppError('bad_request', repeatedKeySentence(repeated));
+  return body;
+}
+
+function parsed(text: string): unknown {
   try {
     return withoutNulls(JSON.parse(text));
   } catch (cause) {

@@ -1,5 +1,6 @@
 import { readText } from '#core/edge/body.ts';
 import { AppError } from '#core/errors.ts';
+import { repeatedKey, repeatedKeySentence } from '#core/lib/text/repeated-key.ts';
 import { RPC } from '#mcp-host/protocol/messages.ts';
 import { refuse } from '#mcp-host/protocol/replies.ts';
 
@@ -18,7 +19,10 @@ export async function readMessage(request: Request): Promise<Message | Response>
   try {
     const is_small = Number(request.headers.get('content-length') ?? LARGE) < LARGE;
     const text = is_small ? await request.text() : await readText(request, LIMITS);
-    return { body: JSON.parse(text) as unknown };
+    const body = JSON.parse(text) as unknown;
+    const repeated = repeatedKey(text);
+    if (repeated === null) return { body };
+    return refuse(400, repeatedKeySentence(repeated), undefined, { code: RPC.parse_error });
   } catch (error) {
     if (error instanceof AppError) return refuse(error.status, error.detail);
     return refuse(400, 'The body is not valid JSON.', undefined, { code: RPC.parse_error });

@@ -1,4 +1,5 @@
 import { oneLine } from '#core/lib/text/wire-text.ts';
+import { repeatedKey, repeatedKeySentence } from '#core/lib/text/repeated-key.ts';
 import type { Log } from '#core/process/log.ts';
 import { errorText, RPC, RpcError } from '#mcp-host/protocol/messages.ts';
 import { idOf, toRpcError } from '#mcp-host/protocol/replies.ts';
@@ -26,6 +27,11 @@ export async function serveStdio({ input, connect, write, log }: StdioOptions): 
       message = JSON.parse(line);
     } catch {
       send(errorText(null, new RpcError(RPC.parse_error, 'The line is not valid JSON.')));
+      return;
+    }
+    const repeated = repeatedKey(line);
+    if (repeated !== null) {
+      send(errorText(null, new RpcError(RPC.parse_error, repeatedKeySentence(repeated, 'The line'))));
       return;
     }
     const failed = (error: unknown) => {

@@ -1,5 +1,6 @@
 import { readText } from '#core/edge/body.ts';
 import { AppError, invalidField } from '#core/errors.ts';
+import { repeatedKey, repeatedKeySentence } from '#core/lib/text/repeated-key.ts';
 import { isReservedName } from '#core/process/issues.ts';
 
 const MAX_DEPTH = 64;
@@ -24,6 +25,8 @@ export async function readJson(
   }
   refuseManyValues(text);
   const value = parse(text);
+  const repeated = repeatedKey(text);
+  if (repeated !== null) throw new AppError('bad_request', repeatedKeySentence(repeated));
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new AppError('invalid', 'The body must be a JSON object.');
   checkShape(value, 0);

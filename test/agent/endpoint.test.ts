@@ -36,6 +36,14 @@ async function postMessage(
 const activity = async () =>
   (await a.s.api('GET', '/agent-activity')).body as { items: Record<string, unknown>[]; total: number };
 
+test('a key that a message has twice is refused by its name', async () => {
+  const text = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_deploy_status","name":"run_deploy"}}';
+  for (const base of [a.s.url, a.url]) {
+    const { status, body } = await postMessage(base, await a.token(), text);
+    expect([status, body['detail']]).toEqual([400, 'The body has the key "name" twice in one object. Send each key once.']);
+  }
+});
+
 describe('nobody', () => {
   test('is told where to get a token, on both ports and paths', async () => {
     for (const base of [a.s.url, a.url]) {

@@ -2,6 +2,7 @@ import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import type { Context, Hono } from 'hono';
 import { countMinute } from '#core/cluster/kv.ts';
 import { readText } from '#core/edge/body.ts';
+import { repeatedKey, repeatedKeySentence } from '#core/lib/text/repeated-key.ts';
 import { BASIC_CHALLENGE, loginsOf, NO_STORE, readTokenForm, refuseToken } from '#core/edge/token-form.ts';
 import { networkOf } from '#core/edge/client-address.ts';
 import { AppError, asFault } from '#core/errors.ts';
@@ -119,7 +120,7 @@ async function answerRevocation(app: ControlPlane, c: Edge): Promise<Response> {
 }
 
 async function answerRegistration(app: ControlPlane, c: Edge): Promise<Response> {
-  const text = await readText(c.req.raw, REGISTRATION).catch(asFault);
+  const text = await readText(c.req.raw, REGISTRATION).then(withoutRepeats).catch(asFault);
   const { status, body, retry_after } =
     text instanceof AppError ? unreadable(text) : await register(app, parsedOrNull(text), callerAddress(app, c));
   const headers: Record<string, string> = { ...NO_STORE };
@@ -132,6 +133,12 @@ const unreadable = ({ status, detail }: AppError) => ({
   body: { error: 'invalid_client_metadata', error_description: detail },
   retry_after: undefined,
 });
+
+function withoutRepeats(text: string): string {
+  const repeated = parsedOrNull(text) === null ? null : repeatedKey(text);
+  if (repeated !== null) throw new AppError('bad_request', repeatedKeySentence(repeated));
+  return text;
+}
 
 function parsedOrNull(text: string): unknown {
   try {

@@ -161,6 +161,13 @@ describe('the transport', () => {
     expect(await response.json()).toMatchObject({ error: { code } });
   });
 
+  test('a key that an object has twice is refused by its name, and the tool is not called', async () => {
+    const body = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tool_1","arguments":{"id":1,"id":2}}}';
+    const response = await raw({ body, headers: json });
+    const message = 'The body has the key "id" twice in one object. Send each key once.';
+    expect([response.status, await response.json()]).toMatchObject([400, { error: { code: -32_700, message } }]);
+  });
+
   test.each([
     ['text/plain', '415'],
     ['application/json', '413'],

@@ -102,6 +102,22 @@ test('a session over standard input goes on after a stop of any length, and ends
   expect(host.health().sessions).toBe(0);
 });
 
+test('a line with a key twice is refused by its name, and the next line is answered', async () => {
+  const host = await start();
+  const lines: string[] = [];
+  const input = ['{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/list"}', '{"jsonrpc":"2.0","id":2,"method":"ping"}'];
+  await serveStdio({
+    input: new Blob([input.join('\n')]).stream(),
+    connect: (send) => host.connect(send),
+    write: (line) => void lines.push(line),
+    log: createLog('ERROR', () => undefined),
+  });
+  expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
+    { id: null, error: { code: -32_700, message: 'The line has the key "method" twice in one object. Send each key once.' } },
+    { id: 2, result: {} },
+  ]);
+});
+
 test('a message that standard input fails on is answered and logged', async () => {
   const host = await start();
   const lines: string[] = [];
