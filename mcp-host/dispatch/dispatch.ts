@@ -27,7 +27,7 @@ import {
 } from '#mcp-host/protocol/messages.ts';
 import { legacyHandler, modernHandler } from './methods.ts';
 import { streamProgress } from './progress-response.ts';
-import { clientName, type ProtocolVersion, protocolVersionOf } from '#mcp-host/protocol/protocol-version.ts';
+import { checkMinimum, clientName, type ProtocolVersion, protocolVersionOf } from '#mcp-host/protocol/protocol-version.ts';
 import { accepted, idOf, refuse, reply, RETRY, toRpcError } from '#mcp-host/protocol/replies.ts';
 import { replyToFault, replyWith } from './answer.ts';
 import { sessionMethod } from './session-methods.ts';
@@ -134,6 +134,7 @@ class MessageRouter implements Dispatch {
     const { caller, address } = exchange;
     const requested_version = params['protocolVersion'];
     const version = LEGACY_VERSIONS.find((known) => known === requested_version) ?? LEGACY_VERSIONS[0] ?? '';
+    checkMinimum(version, exchange.registry.server.min_protocol_version);
     const client = clientName(params['clientInfo']);
     const { capabilities } = params;
     const { offered } = this.#options.app_views;
@@ -172,6 +173,7 @@ class MessageRouter implements Dispatch {
   async #batch(body: readonly unknown[], exchange: Exchange): Promise<Response> {
     const session = sessionOf(exchange, this.#options.sessions);
     const version = session?.version ?? protocolVersionHeader(exchange.request.headers) ?? HEADERLESS_VERSION;
+    checkMinimum(version, exchange.registry.server.min_protocol_version);
     if (!BATCH_VERSIONS.has(version) || body.length === 0 || body.length > BATCH) {
       throw new RpcError(RPC.invalid_request, 'Send one message per request. Batches are not part of this protocol version.', {
         http_status: 400,
@@ -209,6 +211,7 @@ class MessageRouter implements Dispatch {
     }
     if (id !== undefined && method === 'initialize') return this.#initialize(message, id, exchange);
     const session = sessionOf(exchange, this.#options.sessions);
+    checkMinimum(session?.version ?? protocol.version ?? HEADERLESS_VERSION, exchange.registry.server.min_protocol_version);
     const record = createRequestRecord(message, exchange, protocol, session);
     const progress_request =
       id === undefined

@@ -84,6 +84,16 @@ const unsupported = (requested: string) =>
     data: { supported: [MODERN_VERSION], requested: requested.slice(0, 64) },
   });
 
+/** Throws for a revision with sessions that is older than the setting. @param least undefined while the setting has its default. */
+export function checkMinimum(version: string, least: string | undefined): void {
+  if (least === undefined || version >= least) return;
+  const supported = [MODERN_VERSION, ...LEGACY_VERSIONS].filter((known) => known >= least);
+  throw new RpcError(RPC.unsupported_version, `This server requires MCP version ${least} or newer.`, {
+    http_status: 400,
+    data: { supported, requested: version },
+  });
+}
+
 /** Name and version that a client states, for the request log. */
 export function clientName(info: unknown): string {
   if (!isMembers(info) || typeof info['name'] !== 'string') return '';

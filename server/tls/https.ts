@@ -5,7 +5,7 @@ import { isValid, openCertificateKey, readCertificate } from '#core/server-confi
 import { readSettings } from '#core/settings/settings.ts';
 import { type Listener, type ListenOptions, listen } from '../http/listen.ts';
 import type { HttpsState } from '#server/request/server-env.ts';
-import { openTerminator, type Terminator } from './terminator.ts';
+import { type Handshake, openTerminator, type Terminator } from './terminator.ts';
 
 export interface Https extends HttpsState {
   start(options: Omit<ListenOptions, 'port' | 'tunnels'>): void;
@@ -74,15 +74,17 @@ class TlsListeners implements Https {
     this.#log[level](`${what} cannot listen on port ${port}: ${REASONS[code] ?? 'the system refused it'}.${hint}`, { code });
   }
 
-  async #openTls(chain: string, key: string, options: Omit<ListenOptions, 'port' | 'tunnels'>): Promise<void> {
+  async #openTls(handshake: Handshake, options: Omit<ListenOptions, 'port' | 'tunnels'>): Promise<void> {
     const tunnels = new Map<number, string>();
     const behind = listen({ ...options, hostname: '127.0.0.1', port: 0, tunnels });
     try {
       const target = behind.port;
-      this.#terminator = await openTerminator(
-        { chain, key },
-        { hostname: options.hostname, port: this.#app.env.SVC_SSL_PORT, target, tunnels },
-      );
+      this.#terminator = await openTerminator(handshake, {
+        hostname: options.hostname,
+        port: this.#app.env.SVC_SSL_PORT,
+        target,
+        tunnels,
+      });
       this.#inner = behind;
       this.#reported.delete(this.#app.env.SVC_SSL_PORT);
       this.#log.info('HTTPS listens', { port: this.#terminator.port });
@@ -144,14 +146,17 @@ class TlsListeners implements Https {
       this.#domains = null;
       return;
     }
-    if (row.chain !== this.#shown) {
-      const key = openCertificateKey(this.#app, row) ?? '';
-      if (this.#terminator === null) await this.#openTls(row.chain, key, options);
+    const { min_tls_version } = settings;
+    const shown = `${min_tls_version} ${row.chain}`;
+    if (shown !== this.#shown) {
+      const handshake = { chain: row.chain, key: openCertificateKey(this.#app, row) ?? '', min_tls_version };
+      if (this.#terminator === null) await this.#openTls(handshake, options);
       else {
-        this.#terminator.use({ chain: row.chain, key });
-        this.#log.info('the new certificate is in use', { domains: row.domains, valid_until: row.valid_until });
+        this.#terminator.use(handshake);
+        const { domains, valid_until } = row;
+        this.#log.info('a new certificate or TLS version is in use', { domains, valid_until, min_tls_version });
       }
-      if (this.#terminator !== null) this.#shown = row.chain;
+      if (this.#terminator !== null) this.#shown = shown;
     }
     this.#domains = this.#terminator !== null && isValid(this.#app, row) ? row.domains : null;
   }

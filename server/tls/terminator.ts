@@ -1,17 +1,19 @@
 import net from 'node:net';
 import tls from 'node:tls';
 
-export interface KeyPair {
+export interface Handshake {
   /** PEM, the leaf first. */
   readonly chain: string;
   readonly key: string;
+  /** Older versions of TLS are refused. */
+  readonly min_tls_version: '1.2' | '1.3';
 }
 
 /** Accepts TLS connections and forwards their content to a listener of this process. */
 export interface Terminator {
   readonly port: number;
-  /** Uses another certificate from the next handshake on. Open connections continue. */
-  use(pair: KeyPair): void;
+  /** Uses another certificate or version from the next handshake on. Open connections continue. */
+  use(next: Handshake): void;
   /** Accepts no more connections; ends those that are still open when `grace` is over. */
   close(grace: Promise<unknown>): Promise<void>;
 }
@@ -31,15 +33,13 @@ export interface TerminatorOptions {
  * `Bun.serve` cannot replace its certificate, and a second server on the same port loses the connections that wait at the first
  * while it closes. So TLS ends here: a swap is one assignment. Rejects with the system's error when the port is unavailable.
  */
-export function openTerminator(pair: KeyPair, options: TerminatorOptions): Promise<Terminator> {
+export function openTerminator(first: Handshake, options: TerminatorOptions): Promise<Terminator> {
   const { hostname, port, target, tunnels, handshake_ms = 15_000 } = options;
-  let context = contextOf(pair);
+  let context = tls.createSecureContext(secureOptions(first));
   const open = new Set<net.Socket>();
   const server = tls.createServer(
     {
-      cert: pair.chain,
-      key: pair.key,
-      minVersion: 'TLSv1.2',
+      ...secureOptions(first),
       handshakeTimeout: handshake_ms,
       ALPNProtocols: ['http/1.1'],
       SNICallback: (_name, done) => done(null, context),
@@ -85,9 +85,9 @@ export function openTerminator(pair: KeyPair, options: TerminatorOptions): Promi
       resolve({
         port: typeof address === 'object' && address !== null ? address.port : port,
         use(next) {
-          context = contextOf(next);
+          context = tls.createSecureContext(secureOptions(next));
           // For clients that name no host.
-          server.setSecureContext({ cert: next.chain, key: next.key });
+          server.setSecureContext(secureOptions(next));
         },
         async close(grace) {
           server.close();
@@ -104,5 +104,8 @@ export function openTerminator(pair: KeyPair, options: TerminatorOptions): Promi
   });
 }
 
-const contextOf = ({ chain, key }: KeyPair): tls.SecureContext =>
-  tls.createSecureContext({ cert: chain, key, minVersion: 'TLSv1.2' });
+const secureOptions = ({ chain, key, min_tls_version }: Handshake): tls.SecureContextOptions => ({
+  cert: chain,
+  key,
+  minVersion: `TLSv${min_tls_version}`,
+});

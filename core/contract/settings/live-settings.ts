@@ -22,6 +22,15 @@ export const liveSettings = {
     help: 'Serves /mcp on the front port too, so clients need one address and one certificate.',
     default: false,
   }),
+  min_tls_version: field(v.picklist(['1.2', '1.3']), {
+    label: 'Minimum TLS version',
+    help: 'Older versions are refused on the HTTPS port. Takes effect with the next handshake; open connections continue.',
+    choices: {
+      '1.2': { label: 'TLS 1.2', help: 'Accepts every client in use.' },
+      '1.3': { label: 'TLS 1.3', help: 'Refuses clients from before 2018.' },
+    },
+    default: '1.2',
+  }),
   acme_email: field(v.nullable(v.pipe(textBetween(3, 254), v.email('must be an email address'))), {
     label: 'Contact email',
     help: 'Contact of the account at the certificate authority. Let’s Encrypt sends no warnings, so use a webhook for the event Certificate.',

@@ -5,6 +5,9 @@ import { valuesOf } from '../marks.ts';
 /** Maximum calls that a host samples. */
 export const MOST_SAMPLES = 1_000;
 
+/** Revisions of the Model Context Protocol, oldest first. Their order is that of their letters. */
+export const ProtocolVersion = v.picklist(['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25', '2026-07-28']);
+export type ProtocolVersion = v.InferOutput<typeof ProtocolVersion>;
 export const Transport = v.picklist(['http', 'sse', 'stdio']);
 /** In rising order of required authentication. */
 export const AuthType = v.picklist(['none', 'bearer', 'oauth_credentials', 'oauth_introspection', 'jwt', 'oauth']);

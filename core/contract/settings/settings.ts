@@ -2,7 +2,17 @@ import * as v from 'valibot';
 import { textBetween, integerBetween, shownText } from '#core/contract/fields.ts';
 import { type Choice, field, labelOf } from '#core/contract/marks.ts';
 import { LOG_LEVELS } from '#core/contract/log-levels.ts';
-import { AuthType, BindAddress, HttpUrl, MOST_SAMPLES, Origin, Transport, IssuerUrl, ScopeName } from './setting-values.ts';
+import {
+  AuthType,
+  BindAddress,
+  HttpUrl,
+  MOST_SAMPLES,
+  Origin,
+  ProtocolVersion,
+  Transport,
+  IssuerUrl,
+  ScopeName,
+} from './setting-values.ts';
 import { JwtIssuers } from './jwt-issuers.ts';
 import { liveSettings } from './live-settings.ts';
 
@@ -206,6 +216,22 @@ export const frozenWhenSet = {
     },
     breaking: (now) => (now === 'refuse' ? 'Tools that read now reject arguments that they do not declare.' : null),
     default: 'answer',
+  }),
+  min_protocol_version: field(ProtocolVersion, {
+    label: 'Minimum protocol version',
+    help: 'Clients that speak an older revision of MCP are refused, with the versions that are supported.',
+    choices: {
+      '2024-11-05': { label: '2024-11-05', help: 'Accepts every client.' },
+      '2025-03-26': { label: '2025-03-26' },
+      '2025-06-18': { label: '2025-06-18' },
+      '2025-11-25': { label: '2025-11-25' },
+      '2026-07-28': { label: '2026-07-28', help: 'Only the stateless revision.' },
+    },
+    breaking: (now, old) =>
+      typeof now === 'string' && now > (typeof old === 'string' ? old : '')
+        ? `Clients that speak an older MCP version than ${now} are refused.`
+        : null,
+    default: '2024-11-05',
   }),
   replay_samples: field(integerBetween(0, MOST_SAMPLES), {
     label: 'Calls stored for replay',

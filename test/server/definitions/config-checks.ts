@@ -14,6 +14,7 @@ import { until } from '#test/support/until.ts';
 
 type Field =
   | 'secret_refs'
+  | 'min_protocol_version'
   | 'secret_ref_ttl_seconds'
   | 'lint_off'
   | 'drift_check_minutes'
@@ -108,6 +109,18 @@ export const checkEffects = (
     expect(await gate('refuse')).toContain('Tools that read now reject arguments');
     await app().call('deploy.run', {});
     expect(await gate('answer')).not.toContain('reject arguments');
+    await app().call('deploy.run', {});
+  },
+  async min_protocol_version() {
+    const gate = async (value: string) => {
+      await patch({ min_protocol_version: value });
+      return JSON.stringify(await app().call('deploy.run', { dry_run: true }));
+    };
+    await app().call('deploy.run', {});
+    // What a host does with it: test/mcp-host/protocol/least-version.test.ts.
+    expect(await gate('2025-06-18')).toContain('Clients that speak an older MCP version than 2025-06-18 are refused.');
+    await app().call('deploy.run', {});
+    expect(await gate('2024-11-05')).not.toContain('older MCP version');
     await app().call('deploy.run', {});
   },
   async replay_samples() {

@@ -247,6 +247,13 @@ const config_effects: Partial<Record<Field, () => Promise<void>>> = {
     expect(await challenge()).toBe('dns-01');
     await patch({ acme_challenge: 'http-01' });
   },
+  // Handshakes with it: test/server/tls/rules.test.ts.
+  async min_tls_version() {
+    expect((await patch({ min_tls_version: '1.1' })).status).toBe(422);
+    await patch({ min_tls_version: '1.3' });
+    expect((await t.call('config.get', {})).min_tls_version).toBe('1.3');
+    await patch({ min_tls_version: '1.2' });
+  },
   async auto_renew() {
     const asked: string[] = [];
     const ask = (url: string) => Promise.resolve(new Response(asked.push(url) > 0 ? '{}' : '', { status: 500 }));

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import net from 'node:net';
+import tls from 'node:tls';
 import {
   openCertificateKey,
   readAccount,
@@ -171,7 +172,7 @@ test('who speaks no TLS, or says nothing, is let go; nobody passes by to what is
   const tunnels = new Map<number, string>();
   const inner = listen({ app: t.app, http: createHttp(t.app), hostname: '127.0.0.1', port: 0, idle_seconds: 30, tunnels });
   const options = { hostname: '127.0.0.1', port: 0, target: inner.port, tunnels, handshake_ms: 1_000 };
-  const terminator = await openTerminator({ chain: cert, key }, options);
+  const terminator = await openTerminator({ chain: cert, key, min_tls_version: '1.2' }, options);
   const said = (text: string) =>
     new Promise<string>((resolve) => {
       const socket = net.connect(terminator.port, '127.0.0.1', () => void (text !== '' && socket.write(text)));
@@ -211,6 +212,38 @@ test('a port of HTTPS that is taken is told, and had as soon as it is free', asy
   const client = httpsClient(s.server.httpsPort, () => authority.ca);
   expect((await client.ask(DOMAIN, '/api/health')).status).toBe(200);
   expect(s.lines.filter(({ message }) => message.includes('HTTPS cannot listen'))).toHaveLength(1);
+  await s.stop();
+  await authority.remove();
+}, 60_000);
+
+test('min_tls_version refuses older versions from the next handshake on, by name and by address', async () => {
+  const s = await listeningServer(undefined, { SVC_SSL_PORT: String(freePort()) });
+  const authority = await storeCertificate(s);
+  await until(() => s.server.httpsPort() !== null);
+  await s.signIn();
+  /** The version that a client which speaks nothing newer than TLS 1.2 gets; null: it is refused. */
+  const older = (name: string | null) =>
+    new Promise<string | null>((resolve) => {
+      const where = {
+        host: '127.0.0.1',
+        port: s.server.httpsPort() ?? 0,
+        maxVersion: 'TLSv1.2' as const,
+        rejectUnauthorized: false,
+      };
+      const socket = tls.connect({ ...where, ...(name === null ? {} : { servername: name }) }, () => {
+        resolve(socket.getProtocol());
+        socket.destroy();
+      });
+      socket.on('error', () => resolve(null));
+    });
+  expect([await older(DOMAIN), await older(null)]).toEqual(['TLSv1.2', 'TLSv1.2']);
+  await s.call('config.update', { min_tls_version: '1.3' });
+  await until(async () => (await older(DOMAIN)) === null);
+  expect(await older(null)).toBeNull();
+  const client = httpsClient(s.server.httpsPort, () => authority.ca);
+  expect((await client.shown(DOMAIN)).protocol).toBe('TLSv1.3');
+  await s.call('config.update', { min_tls_version: '1.2' });
+  await until(async () => (await older(DOMAIN)) === 'TLSv1.2');
   await s.stop();
   await authority.remove();
 }, 60_000);

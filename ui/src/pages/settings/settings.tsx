@@ -108,6 +108,11 @@ function GeneralPart(props: PartProps) {
         fields={['undeclared_arguments']}
       />
       <SettingsSection
+        title="Protocol"
+        lead="The oldest revision of MCP that clients may speak."
+        fields={['min_protocol_version']}
+      />
+      <SettingsSection
         title="Replay"
         lead="Runs recent calls on a candidate or an earlier version and compares the answers, before callers see them."
         fields={['replay_samples']}

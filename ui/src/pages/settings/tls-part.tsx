@@ -14,7 +14,7 @@ export function TlsPart(props: PartProps) {
         <SettingsSection
           title="HTTPS"
           lead="Certificates from Let’s Encrypt or another ACME authority for the front port."
-          fields={['ssl_enabled', 'ui_domain', 'mcp_domain', 'mcp_proxy']}
+          fields={['ssl_enabled', 'ui_domain', 'mcp_domain', 'mcp_proxy', 'min_tls_version']}
         />
         <SettingsSection
           title="Certificate authority"
