@@ -89,7 +89,19 @@ export function SnapshotsPanel(props: {
                   <Show when={row.same_as}>{(version) => <Badge>{`restored from v${version()}`}</Badge>}</Show>
                 </span>
                 <Show when={row.note}>
-                  <span class="small soft lines">{row.note}</span>
+                  <span class="small soft lines">{`Note: “${row.note}”`}</span>
+                </Show>
+                <Show when={before(row)}>
+                  {(from) => (
+                    <Button
+                      kind="quiet"
+                      size="small"
+                      label={`Show what version ${row.version} changed`}
+                      onPress={() => props.onCompare(from(), row.version)}
+                    >
+                      Show changes
+                    </Button>
+                  )}
                 </Show>
                 <Show when={row.restored}>
                   {(restored) => (
@@ -140,11 +152,6 @@ export function SnapshotsPanel(props: {
                   needs: 'replay.run' as const,
                   onSelect: () => setReplaying(`v${row.version}`),
                 },
-              before(row) !== undefined && {
-                label: 'Compare with the previous version',
-                icon: 'swap' as const,
-                onSelect: () => props.onCompare(before(row) ?? row.version, row.version),
-              },
               {
                 label: 'View its code',
                 icon: 'braces' as const,

@@ -1,4 +1,5 @@
 import type { Prompt } from '#core/contract/definitions/prompts.ts';
+import { AccessLink } from '#ui/src/features/builder/definitions/access-link.tsx';
 import { TokenBadge } from '#ui/src/features/builder/definitions/token-badge.tsx';
 import { StoredEntity } from '#ui/src/features/builder/definitions/stored-entity.tsx';
 import { useParams } from '#ui/src/components/shell/route-context.ts';
@@ -13,7 +14,12 @@ export function PromptPage() {
       noun="prompts"
       id={id}
       load={(read, prompt_id) => read('prompts.get', { id: prompt_id })}
-      badges={({ tokens }) => <TokenBadge tokens={tokens} list="prompts" />}
+      badges={({ tokens }) => (
+        <>
+          <TokenBadge tokens={tokens} list="prompts" />
+          <AccessLink />
+        </>
+      )}
       menu={(prompt) => [{ label: 'Duplicate', icon: 'copy', href: `/prompts/new?from=${prompt.id}` }]}
       builder={(parts) => <PromptBuilder {...parts} initial={toPromptDraft(parts.entity)} />}
     />

@@ -1,6 +1,7 @@
 import { Show } from 'solid-js';
 import type { Tool } from '#core/contract/definitions/tools.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
+import { AccessLink } from '#ui/src/features/builder/definitions/access-link.tsx';
 import { TokenBadge } from '#ui/src/features/builder/definitions/token-badge.tsx';
 import { StoredEntity } from '#ui/src/features/builder/definitions/stored-entity.tsx';
 import { useAct } from '#ui/src/components/use-act.ts';
@@ -29,6 +30,7 @@ export function ToolPage() {
             <Badge tone="warning">Writes</Badge>
           </Show>
           <TokenBadge tokens={tool.tokens} list="tools" />
+          <AccessLink />
         </>
       )}
       menu={(tool) => [{ label: 'Duplicate', icon: 'copy', needs: 'tools.duplicate', onSelect: () => void duplicate(tool) }]}
