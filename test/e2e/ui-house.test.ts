@@ -47,7 +47,7 @@ browserTest(
       expect(count(asked, 'GET /metrics/stats')).toBeGreaterThan(before);
     };
     await page.goto(ui.programs.url);
-    await page.getByText('Clients see this configuration.').waitFor();
+    await page.getByText('Everything is live.').waitFor();
     await metricsAgain();
     await metricsAgain();
     expect(count(asked, 'GET /deploy/diff')).toBe(1);

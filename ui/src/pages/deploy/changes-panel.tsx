@@ -104,7 +104,7 @@ export function ChangesPanel(props: {
             </Match>
             <Match when={nothing()}>
               <EmptyState icon="check" title="Nothing to deploy">
-                <p>Clients see this configuration.</p>
+                <p>Everything is live.</p>
               </EmptyState>
             </Match>
             <Match when={changes().length > 0}>

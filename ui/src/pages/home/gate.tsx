@@ -48,11 +48,7 @@ export function Gate(props: { deployment: Deployment; onDeploy: () => void; onSt
             </Match>
           </Switch>
           <Show when={status() && pending() === 0}>
-            <p>
-              {status()?.snapshot_version === null
-                ? 'A deploy needs a connection and a tool.'
-                : 'Clients see this configuration.'}
-            </p>
+            <p>{status()?.snapshot_version === null ? 'A deploy needs a connection and a tool.' : 'Everything is live.'}</p>
           </Show>
         </div>
 

@@ -82,7 +82,7 @@ export function Stats(props: {
         value={known(props.rows, () => (total().calls === 0 ? '–' : duration(total().avg_ms)))}
         hint={
           <Show when={slowest()} fallback={last()}>
-            {(row) => `Slowest: p95 ${duration(row().p95_ms)}`}
+            {(row) => `Highest p95: ${duration(row().p95_ms)}`}
           </Show>
         }
         href={metricsHref(props.period, slowest()?.key)}
