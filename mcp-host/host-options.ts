@@ -58,6 +58,8 @@ export interface HostOptions {
   readonly redis?: RedisLimits | null;
   /** Collector of traces (OTLP over HTTP). */
   readonly otlp_endpoint?: string | null;
+  /** Headers of requests to the collector. */
+  readonly otlp_headers?: Readonly<Record<string, string>>;
   /** Bearer token for reading metrics. */
   readonly metrics_token?: string | null;
   readonly log: Log;

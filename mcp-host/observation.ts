@@ -48,6 +48,7 @@ export interface ObservationOptions {
   readonly boot_id: string;
   readonly folder: string | null;
   readonly otlp_endpoint: string | null;
+  readonly otlp_headers: Readonly<Record<string, string>>;
   readonly now: () => number;
   /** `SVC_ENCRYPTION_KEY`. */
   readonly keys: readonly string[];
@@ -68,7 +69,7 @@ export interface ObservationOptions {
 }
 
 export function createObservation(options: ObservationOptions): Observation {
-  const { id, boot_id, otlp_endpoint, now, keys, log, control, running } = options;
+  const { id, boot_id, otlp_endpoint, otlp_headers, now, keys, log, control, running } = options;
   const { sources, limits, redis, sessions, streams, serving, auth, copies, disk, life } = options;
   const started_at = now();
   const lines = createLines();
@@ -84,7 +85,7 @@ export function createObservation(options: ObservationOptions): Observation {
     takeUses: () => auth.takeUses(),
     takeRefusals: () => refusals.take(),
   });
-  const tracing = createTracing({ endpoint: otlp_endpoint, id, log });
+  const tracing = createTracing({ endpoint: otlp_endpoint, headers: otlp_headers, id, log });
   const metrics = createMetrics({
     folder: options.folder,
     sources,

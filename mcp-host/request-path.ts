@@ -23,7 +23,7 @@ interface Parts {
 
 /** What a request passes, from the socket to the record of its end; replays run calls on the same path. */
 export function createRequestPath(options: HostOptions, state: HostState, { serving, control, beside }: Parts) {
-  const { id, boot_id, view_page = null, otlp_endpoint = null, log } = options;
+  const { id, boot_id, view_page = null, otlp_endpoint = null, otlp_headers = {}, log } = options;
   const { now, ticks, redis, address, names } = state;
   const { keys } = options.auth;
   const auth = createAuth({
@@ -50,7 +50,19 @@ export function createRequestPath(options: HostOptions, state: HostState, { serv
     ticks,
   });
   const { folder = null } = options;
-  const observation = createObservation({ ...state, id, boot_id, folder, otlp_endpoint, keys, serving, auth, control, log });
+  const observation = createObservation({
+    ...state,
+    id,
+    boot_id,
+    folder,
+    otlp_endpoint,
+    otlp_headers,
+    keys,
+    serving,
+    auth,
+    control,
+    log,
+  });
   const dispatch = createDispatch({
     ...state,
     confirmations,

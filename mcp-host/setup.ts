@@ -76,6 +76,7 @@ export async function hostOptions(env: Env, log: Log): Promise<HostOptions> {
     rates: { tool_per_minute: env.SVC_TOOL_RATE_LIMIT, caller_per_minute: env.SVC_CALLER_RATE_LIMIT },
     redis: await openRedisLimits(env, log),
     otlp_endpoint: env.SVC_OTLP_ENDPOINT,
+    otlp_headers: env.SVC_OTLP_HEADERS ?? {},
     metrics_token: env.SVC_METRICS_TOKEN,
     log,
   };

@@ -41,10 +41,18 @@ const LONGEST_ID = 128;
  * Records spans after the conventions for MCP (status Development) and for databases. They are created after a request has ended,
  * from its recorded times, so that no request waits for them. Arguments, results and the text of statements are never recorded.
  */
-export function createRecorder(options: { endpoint: string; id: string; service: string; log: Log }): Recorder {
-  const { endpoint, id, service, log } = options;
+interface RecorderOptions {
+  readonly endpoint: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly id: string;
+  readonly service: string;
+  readonly log: Log;
+}
+
+export function createRecorder(options: RecorderOptions): Recorder {
+  const { endpoint, headers, id, service, log } = options;
   const url = endpoint.endsWith('/v1/traces') ? endpoint : `${endpoint}/v1/traces`;
-  const inner = new OTLPTraceExporter({ url, timeoutMillis: EXPORT_MS });
+  const inner = new OTLPTraceExporter({ url, headers: { ...headers }, timeoutMillis: EXPORT_MS });
   let failing = false;
   const exporter: typeof inner = Object.assign(Object.create(inner) as typeof inner, {
     export: (...[spans, done]: Parameters<typeof inner.export>) =>

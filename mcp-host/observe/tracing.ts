@@ -14,12 +14,14 @@ export interface Tracing {
 export interface TracingOptions {
   /** Base address of a collector that speaks OTLP over HTTP; null: nothing is recorded. */
   readonly endpoint: string | null;
+  /** Sent with every request to the collector, such as a key. */
+  readonly headers: Readonly<Record<string, string>>;
   /** Names this host. */
   readonly id: string;
   readonly log: Log;
 }
 
-export function createTracing({ endpoint, id, log }: TracingOptions): Tracing {
+export function createTracing({ endpoint, headers, id, log }: TracingOptions): Tracing {
   let recorder: Recorder | null = null;
   let current_service: string | null = null;
   let changes: Promise<void> = Promise.resolve();
@@ -30,7 +32,7 @@ export function createTracing({ endpoint, id, log }: TracingOptions): Tracing {
     await old?.close();
     if (service === null || endpoint === null || service !== current_service) return;
     const { createRecorder } = await import('./tracing-recorder.ts');
-    recorder = createRecorder({ endpoint, id, service, log });
+    recorder = createRecorder({ endpoint, headers, id, service, log });
     log.info('tracing_on', { endpoint: new URL(endpoint).origin });
   };
   const become = (service: string | null): Promise<void> => {

@@ -15,10 +15,8 @@ import { TRAFFIC_RETENTION_MS, TRAFFIC_SECONDS } from '../traffic/traffic.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
-/** Maximum number of stored calls, and how long calls, revoked tokens and ended sessions are stored. */
+/** How long revoked tokens, ended sessions and reports of hosts are stored. */
 const RETENTION = {
-  logs: 1_000_000,
-  logs_ms: 30 * DAY_MS,
   revoked_tokens_ms: 30 * DAY_MS,
   ended_sessions_ms: DAY_MS,
   /** A disconnected host repeats a report under the same sequence for at most a day. */
@@ -46,7 +44,7 @@ export interface Retention {
 }
 
 export function createRetention(others: Forgetters): Retention {
-  const pruneUsage: Retention['pruneUsage'] = (app, most_logs = RETENTION.logs) =>
+  const pruneUsage: Retention['pruneUsage'] = (app, most_logs = app.env.SVC_REQUEST_LOG_ENTRIES) =>
     withLease(app, 'usage_retention', async (held) => ((await isDue(held)) ? forget(held, others, most_logs) : null));
   return {
     pruneUsage,
@@ -88,7 +86,7 @@ async function forget(app: Platform, { together, after }: Forgetters, most_logs:
     .orderBy(desc(request_logs.timestamp), desc(request_logs.id))
     .limit(1)
     .offset(most_logs);
-  const by_age = { timestamp: before(RETENTION.logs_ms), id: 0 };
+  const by_age = { timestamp: before(app.env.SVC_REQUEST_LOG_DAYS * DAY_MS), id: 0 };
   const last = surplus[0] !== undefined && surplus[0].timestamp >= by_age.timestamp ? surplus[0] : by_age;
   await forgetSessions(app, last.timestamp);
   // In this form, both databases read only the deleted part of the index.

@@ -100,6 +100,29 @@ const url = (protocols: readonly string[], meaning: string): Setting<string | nu
   },
 });
 
+/** Headers, in the form of `OTEL_EXPORTER_OTLP_HEADERS`: values are percent-encoded. */
+const headers = (meaning: string): Setting<Readonly<Record<string, string>> | null> => ({
+  default: null,
+  meaning,
+  secret: true,
+  parse(value) {
+    const items = value.split(',').map((item) => /^\s*([\w-]+)\s*=(.*)$/.exec(item));
+    const named = items.map((item) => [item?.[1] ?? '', decoded(item?.[2]?.trim() ?? '')] as const);
+    if (named.some(([name, text]) => name === '' || text === null || !/^[\t\x20-\x7e]+$/.test(text))) {
+      throw new Error('must list headers as name=value, comma-separated, with % and , of the values percent-encoded');
+    }
+    return Object.fromEntries(named.map(([name, text]) => [name, text ?? '']));
+  },
+});
+
+function decoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}
+
 /** A URL that clients use. Sluice appends its paths. */
 const publicUrl = (meaning: string, may_have_path: boolean): Setting<string | null> => {
   const any = url(['http:', 'https:'], meaning);
@@ -210,6 +233,8 @@ export const SETTINGS = {
     60_000,
     'milliseconds that a host goes on serving after SIGTERM while `/readyz` answers 503, so that a load balancer with health checks notices',
   ),
+  SVC_REQUEST_LOG_DAYS: integer(30, 1, 3_650, 'days for which the request log and sessions of clients are kept'),
+  SVC_REQUEST_LOG_ENTRIES: integer(1_000_000, 1_000, 1_000_000_000, 'most calls in the request log; the oldest are deleted'),
   SVC_TOOL_RATE_LIMIT: integer(
     0,
     0,
@@ -227,6 +252,7 @@ export const SETTINGS = {
     ['http:', 'https:'],
     'OTLP/HTTP collector for the host’s traces, such as http://collector:4318; used if `otel_enabled` is on',
   ),
+  SVC_OTLP_HEADERS: headers('headers of requests to the collector as name=value, comma-separated, such as an API key'),
   SVC_GEOIP_SOURCE: {
     default: 'generic',
     meaning:

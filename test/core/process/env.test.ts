@@ -101,3 +101,14 @@ test('trusted proxies are networks, and an address alone is one', () => {
   ]);
   expect(parseEnv('server', good).env.SVC_TRUSTED_PROXIES).toEqual([]);
 });
+
+test('headers for the collector are secrets by name, and a wrong list stops the start without its values', () => {
+  const of = (text: string) => parseEnv('host', { ...good, SVC_OTLP_HEADERS: text }).env.SVC_OTLP_HEADERS;
+  expect(of('authorization=Bearer%20a%2Cb==, x-team = data')).toEqual({ authorization: 'Bearer a,b==', 'x-team': 'data' });
+  expect(parseEnv('host', good).env.SVC_OTLP_HEADERS).toBeNull();
+  for (const text of ['hunter2', 'a b=hunter2', 'x-key=hunter2%', 'x-key=hunter2%0A', 'x-key=']) {
+    const faults = faultsOf({ ...good, SVC_OTLP_HEADERS: text });
+    expect(faults).toEqual([expect.stringContaining('SVC_OTLP_HEADERS must list headers as name=value')]);
+    expect(faults.join()).not.toContain('hunter2');
+  }
+});

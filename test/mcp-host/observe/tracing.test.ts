@@ -40,6 +40,7 @@ interface Export {
 let exports: Export[] = [];
 let status = 200;
 let refusals = 0;
+const keys: (string | null)[] = [];
 const collector = Bun.serve({
   hostname: '127.0.0.1',
   port: 0,
@@ -49,6 +50,7 @@ const collector = Bun.serve({
       return new Response('', { status });
     }
     expect(new URL(request.url).pathname).toBe('/v1/traces');
+    keys.push(request.headers.get('x-api-key'));
     exports.push((await request.json()) as Export);
     return Response.json({});
   },
@@ -264,6 +266,7 @@ test('the program takes the address from its environment, and sends what is left
       SVC_BIND: '127.0.0.1',
       SVC_FASTMCP_PORT: '0',
       SVC_OTLP_ENDPOINT: `http://127.0.0.1:${collector.port}`,
+      SVC_OTLP_HEADERS: 'x-api-key=a%2Cb, x-team=data',
     },
     stdout: 'pipe',
     stderr: 'inherit',
@@ -281,6 +284,7 @@ test('the program takes the address from its environment, and sends what is left
     child.kill('SIGTERM');
     expect(await child.exited).toBe(0);
     expect(spans().map(({ name }) => name)).toContain('prompts/list');
+    expect([keys.at(-1), printed.includes('a,b')]).toEqual(['a,b', false]);
   } finally {
     child.kill('SIGKILL');
     control.greeting = null;

@@ -4,6 +4,7 @@ import { type TestApp, testApp } from '#test/support/app.ts';
 import { namedStores } from '#test/support/metadata.ts';
 import { proposingShop } from '../proposals/shop.ts';
 import { until } from '#test/support/until.ts';
+import { toBatch } from '#test/support/usage.ts';
 
 const DAY = 24 * 3_600_000;
 
@@ -166,4 +167,29 @@ describe.each([...namedStores])('what is old goes by itself (%s)', (metadata) =>
     expect(await counts()).toEqual(before);
     end();
   });
+});
+
+test('the request log is kept for as long, and as many calls, as the environment says', async () => {
+  const calls = async (t: TestApp, days: readonly number[]) => {
+    await t.signIn();
+    const call = { kind: 'tool', name: 'one', entity_id: 't', connection_id: 'c', duration_ms: 1, wait_ms: 0, rows: 1, bytes: 1 };
+    const of = { ...call, snapshot_version: 1, client: 'test/1' } as const;
+    const times = days.map((day) => new Date(t.app.clock().getTime() - day * DAY).toISOString());
+    const body = { boot_id: 'boot-1', seq: 1, ...toBatch(times.map((timestamp) => ({ ...of, timestamp }))) };
+    const headers = { 'x-service-token': t.app.env.SVC_AGENT_SERVICE_TOKEN };
+    expect((await t.request('POST', '/api/internal/hosts/h1/usage', { body, headers })).status).toBe(204);
+    await pruneUsage(t.app);
+    return (await t.call('logs.list', {})).total;
+  };
+  const days = await testApp({ SVC_REQUEST_LOG_DAYS: '2' });
+  const entries = await testApp({ SVC_REQUEST_LOG_ENTRIES: '1000' });
+  const plain = await testApp();
+  try {
+    expect(await calls(days, [1, 1.9, 2.1, 3])).toBe(2);
+    const many = Array.from({ length: 1_010 }, (_, n) => n / 10_000);
+    expect(await calls(entries, many)).toBe(1_000);
+    expect(await calls(plain, [1, 3, 29, 31])).toBe(3);
+  } finally {
+    for (const t of [days, entries, plain]) await t.close();
+  }
 });

@@ -13,7 +13,8 @@ import './logs.css';
 const FOR_ALL: ReadonlySet<string> = new Set(['requests', 'failures', 'sessions']);
 
 const LEADS = {
-  requests: 'Every call of the last 30 days, at most a million. Select one to see its error, times and caller.',
+  requests:
+    'Every call, kept for 30 days and at most a million unless the server says otherwise. Select one to see its error, times and caller.',
   failures: 'Failed calls by their error, with the callers that got it.',
   sessions: 'What each client did, in order.',
   refusals: 'Requests that were refused before a call.',
