@@ -13,8 +13,8 @@ import { join } from 'node:path';
 import { SETTINGS } from '#core/process/env/settings.ts';
 
 const SECRETS = ['SVC_ENCRYPTION_KEY', 'SVC_AGENT_SERVICE_TOKEN'] as const;
-/** Without them the host on this machine could not read references of Vault. */
-const VAULT_SECRETS = ['SVC_VAULT_TOKEN', 'SVC_VAULT_SECRET_ID'] as const;
+/** Without them the host on this machine could not read references of Vault, and its trace collector would refuse it. */
+const OPTIONAL_SECRETS = ['SVC_VAULT_TOKEN', 'SVC_VAULT_SECRET_ID', 'SVC_OTLP_HEADERS'] as const;
 
 const SCHEMA = 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json';
 
@@ -56,10 +56,10 @@ export function stdioCommand(env: Env): Output<'server.stdio'> {
   // It runs in the folder of Sluice, so that Bun reads neither settings nor .env from the client's folder.
   const [command = '', ...args] = programCommand('stdio', [`--cwd=${productFile('.')}`]);
   const generated = env.SVC_ENV === 'dev' ? storedDevSecrets(env.SVC_DATA_DIR) : {};
-  const needed = [...SECRETS, ...VAULT_SECRETS.filter((name) => env[name] !== null)];
+  const needed = [...SECRETS, ...OPTIONAL_SECRETS.filter((name) => env[name] !== null)];
   const files = needed.filter((name) => env.secret_files[name] !== undefined);
   const secrets = needed.filter(
-    (name) => !files.includes(name) && (generated[name] === undefined || generated[name] !== String(env[name])),
+    (name) => !files.includes(name) && (generated[name] === undefined || generated[name] !== env[name]),
   );
   const paths = Object.fromEntries(files.map((name) => [`${name}_FILE`, env.secret_files[name] ?? '']));
   return { command, args, env: { ...environmentOf(env), ...paths }, secrets };
@@ -67,7 +67,7 @@ export function stdioCommand(env: Env): Output<'server.stdio'> {
 
 /** Settings that differ from their defaults, without secrets. */
 function environmentOf(env: Env): Record<string, string> {
-  const isDefault = (name: keyof typeof SETTINGS) => String(env[name]) === SETTINGS[name].default;
+  const isDefault = (name: Exclude<keyof typeof SETTINGS, 'SVC_OTLP_HEADERS'>) => String(env[name]) === SETTINGS[name].default;
   const { SVC_PORT: port, SVC_DATA_DIR: data } = env;
   const named = {
     SVC_ENV: isDefault('SVC_ENV') ? null : env.SVC_ENV,

@@ -2,7 +2,9 @@ import type { WithSources } from '#core/sources/source-pool.ts';
 import { type WithPasswordWork, hashPassword, verifyPassword } from '#core/identity/passwords.ts';
 import { and, desc, eq, gt, isNull } from 'drizzle-orm';
 import type { Context, Handlers } from '#core/context/context.ts';
-import { AppError } from '#core/errors.ts';
+import { isSameSecret } from '#core/edge/service-token.ts';
+import { AppError, invalidField } from '#core/errors.ts';
+import type { Platform } from '#core/platform/platform.ts';
 import { PRODUCT_VERSION } from '#core/process/version.ts';
 import {
   changeAccount,
@@ -30,13 +32,16 @@ export const authHandlers: Pick<Handlers<WithSources & WithPasswordWork>, Operat
     const [providers, { settings }] = await Promise.all([offeredProviders(app), readSettings(app)]);
     return {
       setup_required: people.length === 0,
+      ...(people.length === 0 && { setup_token_required: app.env.SVC_SETUP_TOKEN !== null }),
       authenticated: actor?.type === 'admin',
       version: PRODUCT_VERSION,
       providers,
       password_sign_in: settings.password_sign_in,
     };
   },
-  'auth.setup': async (context, { username, password }) => {
+  'auth.setup': async (context, { username, password, setup_token }) => {
+    await refuseSetUp(context.app);
+    checkSetupToken(context.app, setup_token);
     await signIn(context, await createOwner(context, username, password));
     return { username, totp_enabled: false };
   },
@@ -124,6 +129,22 @@ export async function requirePasswords({ app }: Context): Promise<void> {
   throw new AppError('forbidden', 'Signing in with a password is turned off here. Sign in through an identity provider.');
 }
 
+const isSetUp = () => new AppError('conflict', 'This server is already set up. Sign in instead.');
+
+async function refuseSetUp({ store }: Platform): Promise<void> {
+  const { people } = store.tables;
+  if ((await store.db.select({ id: people.id }).from(people).limit(1)).length > 0) throw isSetUp();
+}
+
+/** With `SVC_SETUP_TOKEN`, only somebody who knows it becomes the owner. */
+function checkSetupToken({ env }: Platform, given: string | undefined): void {
+  const { SVC_SETUP_TOKEN: token } = env;
+  if (token === null && given === undefined) return;
+  if (token === null) throw invalidField('setup_token', 'This server has no setup token (SVC_SETUP_TOKEN). Leave it out.');
+  if (given !== undefined && isSameSecret(given, token)) return;
+  throw invalidField('setup_token', 'Enter the setup token: the value of SVC_SETUP_TOKEN of the server.');
+}
+
 /** Creates the first account. A unique row makes one of two concurrent calls fail. */
 export async function createOwner(
   context: Context<WithSources & WithPasswordWork>,
@@ -132,8 +153,7 @@ export async function createOwner(
 ): Promise<PersonRow> {
   const { app } = context;
   const { people } = app.store.tables;
-  const taken = new AppError('conflict', 'This server is already set up. Sign in instead.');
-  if ((await app.store.db.select({ id: people.id }).from(people).limit(1)).length > 0) throw taken;
+  await refuseSetUp(app);
   const password_hash = await hashPassword(password, app.password_work);
   const id = app.ids();
   const now = app.clock().toISOString();
@@ -143,7 +163,7 @@ export async function createOwner(
       .values({ ...newPerson(id, username, 'owner', now), slot: 1, password_hash })
       .onConflictDoNothing()
       .returning();
-    if (owner === undefined) throw taken;
+    if (owner === undefined) throw isSetUp();
     await recordPerson(tx, context, owner, null, { username, role: 'owner' });
     return owner;
   });

@@ -38,7 +38,7 @@ const SECRETS: Readonly<Record<Program, readonly (keyof typeof SETTINGS)[]>> = {
   agent: ['SVC_AGENT_SERVICE_TOKEN'],
 };
 /** Optional secrets. A weak value is refused for these too. */
-const OPTIONAL_SECRETS = ['REDIS_PASSWORD', 'SVC_METRICS_TOKEN'] as const;
+const OPTIONAL_SECRETS = ['REDIS_PASSWORD', 'SVC_METRICS_TOKEN', 'SVC_SETUP_TOKEN'] as const;
 const SAMPLES = /^(change|replace|your|example|sample|secret|password|test|insert|todo)|^(.)\2*$/i;
 
 /**

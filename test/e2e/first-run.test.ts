@@ -7,6 +7,7 @@ import { Secret, TOTP } from 'otpauth';
 import type { Browser, Page } from 'playwright-core';
 import { browserTest, openBrowser, openPage } from '#test/support/browser.ts';
 import { freePort } from '#test/support/free-port.ts';
+import { removeFolder, startPrograms } from '#test/support/programs.ts';
 import { until, untilWithin } from '#test/support/until.ts';
 import { untilPolled } from '#test/support/ui.ts';
 
@@ -224,3 +225,33 @@ async function enterPassword(page: Page): Promise<void> {
   await page.getByLabel('Password', { exact: true }).fill(ACCOUNT.password);
   await page.getByRole('button', { name: 'Sign in' }).click();
 }
+
+browserTest(
+  'the page of the first account asks for the setup token of the server, and says when it is wrong',
+  async () => {
+    const token = 's7'.repeat(16);
+    const programs = await startPrograms({ role: 'server', env: { SVC_SETUP_TOKEN: token, SVC_DEMO: 'false' } });
+    const opened = await openBrowser();
+    try {
+      const { page } = await openPage(opened, { width: 1280, scheme: 'light' });
+      await page.goto(`${programs.url}/setup`);
+      await page.getByLabel('Username').fill(ACCOUNT.username);
+      await page.getByLabel('Password', { exact: true }).fill(ACCOUNT.password);
+      const field = page.getByLabel('Setup token', { exact: true });
+      await field.fill('guessed');
+      await page.getByRole('button', { name: 'Create owner' }).click();
+      const refusal = page.getByText('Enter the setup token: the value of SVC_SETUP_TOKEN of the server.');
+      await refusal.waitFor();
+      expect(await refusal.count()).toBe(1);
+      await look(page, 'setup-token-1280-light');
+      await field.fill(token);
+      await page.getByRole('button', { name: 'Create owner' }).click();
+      await field.waitFor({ state: 'detached' });
+    } finally {
+      await opened.close();
+      await programs.stop();
+      removeFolder(programs);
+    }
+  },
+  60_000,
+);

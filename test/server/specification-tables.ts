@@ -15,7 +15,7 @@ const patch = (draft: string): string => `id! version ${draft.replaceAll('!', ''
 export const SPECIFIED: readonly (readonly [string, string, string])[] = [
   ['GET', '/api/health', ''],
   ['GET', '/api/v1/auth/status', ''],
-  ['POST', '/api/v1/auth/setup', 'username! password!'],
+  ['POST', '/api/v1/auth/setup', 'username! password! setup_token'],
   ['POST', '/api/v1/auth/login', 'username! password!'],
   ['POST', '/api/v1/auth/login/verify-2fa', 'pending_token! code! is_recovery'],
   ['POST', '/api/v1/auth/logout', ''],

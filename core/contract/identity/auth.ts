@@ -55,6 +55,10 @@ export const auth = {
     input: Empty,
     output: v.object({
       setup_required: v.boolean(),
+      setup_token_required: v.pipe(
+        v.optional(v.boolean()),
+        v.description('While setup is required: whether the first account needs the value of SVC_SETUP_TOKEN'),
+      ),
       authenticated: v.boolean(),
       version: v.string(),
       providers: v.pipe(
@@ -66,7 +70,11 @@ export const auth = {
     summary: 'Check whether the first account must still be created',
   }),
   'auth.setup': operation('POST /auth/setup', 'public', {
-    input: v.strictObject({ username: Username, password: NewPassword }),
+    input: v.strictObject({
+      username: Username,
+      password: NewPassword,
+      setup_token: v.pipe(v.optional(textBetween(1, 1_000)), v.description('The value of SVC_SETUP_TOKEN, if that is set')),
+    }),
     output: v.object({ username: v.string(), totp_enabled: v.boolean() }),
     status: 201,
     summary: 'Create the first account, the owner, and sign in',

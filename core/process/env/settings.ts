@@ -212,6 +212,7 @@ export const SETTINGS = {
   SVC_TRUSTED_PROXIES: networks(
     'networks (CIDR) of proxies whose X-Forwarded-For, -Proto, -Host, -Port and -Prefix headers are trusted, comma-separated',
   ),
+  SVC_SETUP_TOKEN: secret('the first visitor must enter it to become the owner'),
   SVC_ADMIN_USERNAME: text(null, 'with SVC_ADMIN_PASSWORD: the owner, created at startup if there is no person yet'),
   SVC_ADMIN_PASSWORD: secret('password of that owner, at least 8 characters'),
   SVC_DEMO: bool(true, 'create and deploy the demo in an empty dev installation'),

@@ -199,3 +199,35 @@ test('a password that was replaced while it was checked changes nothing', async 
   const [stored] = await t.app.store.db.select().from(t.app.store.tables.people);
   expect(stored?.password_hash).toBe('another');
 });
+
+test('with a setup token only somebody who knows it becomes the owner', async () => {
+  const token = 'k9'.repeat(16);
+  const guarded = await testApp({ SVC_SETUP_TOKEN: token });
+  try {
+    expect(await guarded.call('auth.status', {})).toMatchObject({ setup_required: true, setup_token_required: true });
+    for (const setup_token of [undefined, 'guessed', `${token} `]) {
+      const { status, body } = await guarded.send('auth.setup', {
+        ...credentials,
+        ...(setup_token !== undefined && { setup_token }),
+      });
+      expect([status, body.errors]).toMatchObject([422, [{ field: 'setup_token' }]]);
+      expect(JSON.stringify(body)).not.toContain(token);
+    }
+    expect(await guarded.app.store.db.$count(guarded.app.store.tables.people)).toBe(0);
+    expect((await guarded.send('auth.setup', { ...credentials, setup_token: token })).status).toBe(201);
+    expect(await guarded.call('auth.status', {})).not.toHaveProperty('setup_token_required');
+    expect((await guarded.send('auth.setup', { ...credentials, username: 'eve' })).status).toBe(409);
+    expect(JSON.stringify(guarded.log)).not.toContain(token);
+  } finally {
+    await guarded.close();
+  }
+  // A server without one has nothing to compare with.
+  const open = await testApp();
+  try {
+    expect(await open.call('auth.status', {})).toMatchObject({ setup_token_required: false });
+    expect((await open.send('auth.setup', { ...credentials, setup_token: token })).status).toBe(422);
+    expect((await open.send('auth.setup', credentials)).status).toBe(201);
+  } finally {
+    await open.close();
+  }
+});

@@ -172,7 +172,16 @@ describe.each([...namedStores])('what is old goes by itself (%s)', (metadata) =>
 test('the request log is kept for as long, and as many calls, as the environment says', async () => {
   const calls = async (t: TestApp, days: readonly number[]) => {
     await t.signIn();
-    const call = { kind: 'tool', name: 'one', entity_id: 't', connection_id: 'c', duration_ms: 1, wait_ms: 0, rows: 1, bytes: 1 };
+    const call = {
+      kind: 'tool',
+      name: 'one',
+      entity_id: 't',
+      connection_id: 'c',
+      duration_ms: 1,
+      wait_ms: 0,
+      rows: 1,
+      bytes: 1,
+    } as const;
     const of = { ...call, snapshot_version: 1, client: 'test/1' } as const;
     const times = days.map((day) => new Date(t.app.clock().getTime() - day * DAY).toISOString());
     const body = { boot_id: 'boot-1', seq: 1, ...toBatch(times.map((timestamp) => ({ ...of, timestamp }))) };

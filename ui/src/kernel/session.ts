@@ -46,6 +46,8 @@ export interface Session {
   readonly may: (name: OperationName) => boolean;
   /** Version of the server. */
   readonly version: () => string;
+  /** Whether the first account needs the setup token of the server. */
+  readonly setup_token_required: () => boolean;
   /** The sign-in methods of this server. */
   readonly ways: () => Ways;
   load(): Promise<void>;
@@ -57,7 +59,7 @@ export interface Session {
   readonly replaced: () => boolean;
   /** Accepts an invitation. */
   accept(invitation: RawInput<'auth.accept_invite'>): Promise<SignIn | PendingSignIn>;
-  setup(credentials: Credentials): Promise<SignIn>;
+  setup(credentials: RawInput<'auth.setup'>): Promise<SignIn>;
   login(credentials: Credentials): Promise<SignIn | PendingSignIn>;
   /** Completes a pending sign-in with its second factor. */
   verify(factor: SecondFactor): Promise<SignIn>;
@@ -93,11 +95,13 @@ export function createSession(call: Call, { gate, onEnter, shared }: SessionOpti
   const [account, setAccount] = createSignal<Output<'auth.me'>>();
   const [replaced, setReplaced] = createSignal(false);
   const [version, setVersion] = createSignal('');
+  const [setup_token_required, setSetupTokenRequired] = createSignal(false);
   const [ways, setWays] = createSignal<Ways>({ providers: [], password: true });
 
   const status = async () => {
     const answer = await call('auth.status', {});
     setVersion(answer.version);
+    setSetupTokenRequired(answer.setup_token_required === true);
     setWays({ providers: answer.providers, password: answer.password_sign_in });
     return answer;
   };
@@ -200,6 +204,7 @@ export function createSession(call: Call, { gate, onEnter, shared }: SessionOpti
       if (!isOther(now.id)) await enter().catch(() => undefined);
     },
     version,
+    setup_token_required,
     ways,
     async load() {
       try {

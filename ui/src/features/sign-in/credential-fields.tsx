@@ -12,6 +12,8 @@ export function CredentialFields(props: {
   problem: Problem | undefined;
   fresh?: boolean;
   username_hint?: string;
+  /** Fields of the form that show their errors themselves. */
+  others?: readonly string[];
 }) {
   return (
     <>
@@ -36,7 +38,7 @@ export function CredentialFields(props: {
         onInput={(password) => props.onPassword(password)}
         error={fieldError(props.problem, 'password')}
       />
-      <FormProblem problem={props.problem} fields={['username', 'password']} />
+      <FormProblem problem={props.problem} fields={['username', 'password', ...(props.others ?? [])]} />
     </>
   );
 }
