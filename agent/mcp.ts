@@ -11,8 +11,8 @@ import type { Caller, ServerLink } from './server-link.ts';
 import { INSTRUCTIONS } from './tools/texts.ts';
 import { type AgentTool, agentTools, type Tally, toInput, undeclaredIn } from './tools/tools.ts';
 
-/** `is_own`: the sentence is this program's, and holds no text of others. */
-type ToolCallResult = { readonly output: Record<string, unknown> } | { readonly failed: string; readonly is_own?: true };
+/** `is_local`: the sentence is this program's, and holds no text of others. */
+type ToolCallResult = { readonly output: Record<string, unknown> } | { readonly failed: string; readonly is_local?: true };
 
 interface Identity {
   readonly id: string;
@@ -87,13 +87,13 @@ async function callTool(
     const refusal = refuse(tool, args, input);
     if (refusal !== null) {
       await link.refused(caller, tool.listing.name, refusal.code);
-      return { failed: refusal.text, is_own: true };
+      return { failed: refusal.text, is_local: true };
     }
     return { output: await link.as(caller, proposal)(tool.operation, input as never, signal) };
   } catch (error) {
     if (!(error instanceof AppError)) {
       log.error('tool failed', { tool: tool.listing.name, reason: traceOf(error) });
-      return { failed: 'The call failed in the agent endpoint. See its log.', is_own: true };
+      return { failed: 'The call failed in the agent endpoint. See its log.', is_local: true };
     }
     return { failed: sentence(tool, error) };
   }
@@ -106,7 +106,7 @@ async function toResult(
   marksOf: (answer: unknown) => Promise<GuardMark[]>,
 ): Promise<CallToolResult> {
   const failed = 'failed' in outcome;
-  const read = !failed ? outcome.output : outcome.is_own === true ? {} : { message: outcome.failed };
+  const read = !failed ? outcome.output : outcome.is_local === true ? {} : { message: outcome.failed };
   const found = await marksOf(read).catch((error: unknown) => {
     // The settings of the guard could not be read. The answer is not held back for that.
     if (error instanceof AppError) return [];
