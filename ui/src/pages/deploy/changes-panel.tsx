@@ -103,7 +103,11 @@ export function ChangesPanel(props: {
               </EmptyState>
             </Match>
             <Match when={nothing()}>
-              <EmptyState icon="check" title="Nothing to deploy">
+              <EmptyState
+                icon="check"
+                title="Nothing to deploy"
+                action={<LinkButton href="/deploy?view=versions">See what the last deploy changed</LinkButton>}
+              >
                 <p>Everything is live.</p>
               </EmptyState>
             </Match>

@@ -133,7 +133,7 @@ export function ActivityPanel(props: { history: Output<'history.list'> | undefin
       flush
       actions={
         <LinkButton href="/history" kind="quiet" size="small">
-          History
+          History and undo
         </LinkButton>
       }
     >

@@ -8,7 +8,7 @@ export const ENTITY_WORDS: Readonly<
   tools: {
     title: 'Tools',
     icon: 'tool',
-    lead: 'SQL statements that agents call by name, with typed arguments.',
+    lead: 'SQL statements that agents call by name, with typed arguments. Toolsets decide who sees which.',
     empty_lead: 'Write a statement and name it, and agents can call it. The quickest start is a table of a connection.',
   },
   resources: {
