@@ -99,7 +99,8 @@ describe('a bundle', () => {
       name: 'Main DB',
       db_type: 'postgresql',
       password: place('a', 'password'),
-      ssl_key: place('a', 'ssl_key'),
+      // A reference is a binding too.
+      ssl_key: { ref: 'file:/run/secrets/key' },
     });
     const b = connectionOf({
       id: 'b',
@@ -113,7 +114,9 @@ describe('a bundle', () => {
       tools: [toolOf(a, 'x', 'select 1 as a')],
       resources: [resourceOf(b, 'x://y', 'select 1')],
     });
-    expect(freezeBundle({ snapshot, tokens: [], as_of: AT }).secrets).toEqual({
+    const bundled = freezeBundle({ snapshot, tokens: [], as_of: AT });
+    expect(JSON.stringify(bundled)).not.toContain('/run/secrets');
+    expect(bundled.secrets).toEqual({
       'connection/a/password': 'MAIN_DB_06E2BA_PASSWORD',
       'connection/a/ssl_key': 'MAIN_DB_06E2BA_SSL_KEY',
       'connection/b/password': 'MAIN_DB_45AE5F_PASSWORD',
