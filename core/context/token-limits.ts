@@ -139,6 +139,10 @@ const storedSecrets = (before: ConnectionTarget, after: ConnectionTarget): strin
     .map(([key]) => `extra_params.${key}`),
 ];
 
+/** Nothing is sent again with a version, so each of its references counts too. */
+const hasSecret = ({ password, ssl_key, extra_params }: FrozenConnection): boolean =>
+  [password, ssl_key, ...Object.values(extra_params)].some((value) => isSealed(value) || isReference(value));
+
 /** A reference that stays is a secret that stays: to send it again proves nothing. */
 const isStored = (before: unknown, after: unknown): boolean =>
   isSealed(after) || (isReference(after) && isReference(before) && after.ref === before.ref);
@@ -172,7 +176,7 @@ export async function refuseActivation(context: Context, before: Targets, after:
     refuseWritable(known, connection);
     refuseOtherCallers(known, connection);
     const moved = movedFields(known, connection);
-    if (moved.length === 0 || storedSecrets(known, connection).length === 0) continue;
+    if (moved.length === 0 || !hasSecret(connection)) continue;
     const message = `The connection ${connection.name} of this version has another ${moved.join(', ')} and a stored secret. Only a signed-in administrator can restore it.`;
     throw new AppError('secret_required', message, { errors: moved.map((field) => ({ field, message })) });
   }

@@ -11,7 +11,7 @@ let database: TestDatabase;
 let folder: string;
 let urls: string[] = [];
 
-async function call(url: string, name: string): Promise<string> {
+async function answerOf(url: string, name: string): Promise<string> {
   const response = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
@@ -57,7 +57,7 @@ describe.skipIf(!reachable.mysql)('a host on Bun and a host on Deno', () => {
   test('read passwords from their environment, a file and a command', async () => {
     for (const url of urls) {
       for (const kind of ['env', 'file', 'exec'])
-        expect([url, await call(url, `of_${kind}`)]).toEqual([url, expect.stringContaining(`"kind":"${kind}"`)]);
+        expect([url, await answerOf(url, `of_${kind}`)]).toEqual([url, expect.stringContaining(`"kind":"${kind}"`)]);
     }
     expect(both.server.output()).not.toContain('canary');
   });
@@ -69,9 +69,9 @@ describe.skipIf(!reachable.mysql)('a host on Bun and a host on Deno', () => {
     for (const { id } of sessions) await database.run(`kill ${String(id)}`).catch(() => undefined);
     for (const url of urls) {
       for (const kind of ['file', 'exec'])
-        expect([url, await call(url, `of_${kind}`)]).toEqual([url, expect.stringContaining(`"kind":"${kind}"`)]);
+        expect([url, await answerOf(url, `of_${kind}`)]).toEqual([url, expect.stringContaining(`"kind":"${kind}"`)]);
       // Its variable still has the old one.
-      expect(await call(url, 'of_env')).toContain('cannot be reached');
+      expect(await answerOf(url, 'of_env')).toContain('cannot be reached');
     }
   });
 });

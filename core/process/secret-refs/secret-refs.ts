@@ -1,6 +1,7 @@
 import { AppError } from '#core/errors.ts';
 import { parseReference, type Reference } from '#core/lib/text/secret-reference.ts';
 import type { SecretReader } from '#core/lib/secrets.ts';
+import { createRecentMap } from '#core/lib/recent-map.ts';
 import { withTimeout } from '#core/lib/with-timeout.ts';
 import type { Log } from '#core/process/log.ts';
 import { MOST_BYTES, readEnv, readFileSecret, runCommand, type Surroundings } from './local.ts';
@@ -23,8 +24,15 @@ export interface SecretRefsOptions extends Surroundings {
 
 interface Cached {
   readonly value: string;
-  read_at: number;
+  readonly read_at: number;
+  /** When its source could not be read. */
+  failed_at?: number;
+  /** When its source gave it again although it was refused. */
+  confirmed_at?: number;
 }
+
+/** Editors can name any number of references below one beginning. */
+const MOST_CACHED = 1_000;
 
 const TIMEOUT_MS = 10_000;
 /** While a source cannot be read, or gives the same refused secret, it is read again only after this time. */
@@ -37,11 +45,8 @@ const RETRY_MS = 1_000;
 export function createSecretRefs(options: SecretRefsOptions): ResolveSecret {
   const { ttl_seconds, log, ticks = () => performance.now() } = options;
   const vault = options.vault && createVault(options.vault);
-  const cache = new Map<string, Cached>();
+  const cache = createRecentMap<Cached>(MOST_CACHED);
   const reading = new Map<string, Promise<string>>();
-  const failed_at = new Map<string, number>();
-  /** When a source last gave a secret that was refused before. */
-  const confirmed_at = new Map<string, number>();
 
   const read = async (ref: string): Promise<string> => {
     const reference = parseReference(ref);
@@ -54,7 +59,6 @@ export function createSecretRefs(options: SecretRefsOptions): ResolveSecret {
     if (value === '') throw unavailable(ref, 'is empty');
     if (Buffer.byteLength(value) > MOST_BYTES) throw unavailable(ref, `is longer than ${MOST_BYTES} bytes`);
     cache.set(ref, { value, read_at: ticks() });
-    failed_at.delete(ref);
     return value;
   };
   const readOne = async (reference: Reference, ref: string): Promise<string> => {
@@ -79,17 +83,18 @@ export function createSecretRefs(options: SecretRefsOptions): ResolveSecret {
     const since = (moment: number | undefined) => (moment === undefined ? Infinity : ticks() - moment);
     if (typeof refused === 'string') {
       if (cached.value !== refused) return cached.value;
-      if (since(confirmed_at.get(ref)) < RETRY_MS) return cached.value;
+      if (since(cached.confirmed_at) < RETRY_MS) return cached.value;
       const fresh = await fetch(ref);
-      if (fresh === refused) confirmed_at.set(ref, ticks());
+      const now = cache.get(ref);
+      if (fresh === refused && now !== undefined) now.confirmed_at = ticks();
       return fresh;
     }
     const is_fresh = since(cached.read_at) < (await ttl_seconds()) * 1_000;
-    if (is_fresh || since(failed_at.get(ref)) < RETRY_MS) return cached.value;
+    if (is_fresh || since(cached.failed_at) < RETRY_MS) return cached.value;
     try {
       return await fetch(ref);
     } catch (error) {
-      failed_at.set(ref, ticks());
+      cached.failed_at = ticks();
       const detail = error instanceof AppError ? error.detail : String(error);
       log.warning('secret_not_read', { detail, effect: 'the last secret of this reference is used' });
       return cached.value;

@@ -11,7 +11,7 @@ export function secretSources(env: Env): Pick<SecretRefsOptions, 'environment' |
   return {
     environment: env.variables,
     commands: new Map(env.SVC_SECRET_COMMANDS.map((item) => (COMMAND.exec(item) ?? []).slice(1) as [string, string])),
-    private_paths: [env.SVC_DATA_DIR, ...Object.values(env.secret_files), '/proc', '/sys', '/dev'],
+    private_paths: [env.SVC_DATA_DIR, ...metadataFile(env), ...Object.values(env.secret_files), '/proc', '/sys', '/dev'],
     vault:
       address === null
         ? null
@@ -24,3 +24,6 @@ export function secretSources(env: Env): Pick<SecretRefsOptions, 'environment' |
           },
   };
 }
+
+/** The embedded metadata database, which may be outside the data folder. */
+const metadataFile = ({ SVC_DATABASE_URL: url }: Env): string[] => (url?.startsWith('file:') ? [url.slice('file:'.length)] : []);

@@ -40,7 +40,7 @@ afterAll(() => issuer.stop(true));
 const path = () => join(folder.directory, 'client-secret');
 const ref = () => ({ ref: `file:${path()}` });
 const change = (secret: string) => writeFileSync(path(), `${secret}\n`);
-const deploy = (version: number, server: Partial<FrozenServer>) => {
+const serve = (version: number, server: Partial<FrozenServer>) => {
   const tools = [toolOf(connection, 'one', 'select 1 as one')];
   return control.deploy(snapshotOf(version, { connections: [connection], tools, server }));
 };
@@ -49,7 +49,7 @@ const statusWith = async (token: string) =>
 
 test('an OAuth client signs in with the secret of its reference, also right after it was changed', async () => {
   change('first');
-  await deploy(1, { auth_type: 'oauth_credentials', oauth_clients: [{ client_id: 'app', client_secret: ref() }] });
+  await serve(1, { auth_type: 'oauth_credentials', oauth_clients: [{ client_id: 'app', client_secret: ref() }] });
   const request = async (client_secret: string) => {
     const body = new URLSearchParams({ grant_type: 'client_credentials', client_id: 'app', client_secret });
     const answer = await fetch(new URL('/oauth/token', host.mcp), { method: 'POST', body });
@@ -67,7 +67,7 @@ test('an OAuth client signs in with the secret of its reference, also right afte
 
 test('the introspection endpoint gets the secret of the reference, and the new one after a refusal', async () => {
   change('first');
-  await deploy(2, {
+  await serve(2, {
     auth_type: 'oauth_introspection',
     introspection_url: `http://127.0.0.1:${issuer.port}/introspect`,
     introspection_client_id: 'sluice',

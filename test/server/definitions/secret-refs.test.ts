@@ -152,3 +152,18 @@ test('the settings and identity providers take references, and show them', async
   expect((await t.call('transfer.export', {})).server_config['identity_providers']).toMatchObject([{ client_secret: { ref } }]);
   expect(JSON.stringify([config, provider, t.log])).not.toContain('canary');
 });
+
+test('a token cannot restore a version whose connection has a reference and another address', async () => {
+  connectHost(t.app);
+  await allow(`file:${folder}/`);
+  const made = await t.call('connections.create', { ...draft, password: { ref } });
+  await t.call('tools.create', { name: 'one', description: 'One', sql_query: 'select 1 as one', connection_id: made.id });
+  const { snapshot_version } = await t.call('deploy.run', {});
+  await t.call('connections.update', { id: made.id, host: '127.0.0.2', password: { ref: `file:${folder}/other` } });
+  await t.call('deploy.run', {});
+  const { token } = await t.call('agent_tokens.create', { name: 'agent', scopes: ['read', 'write', 'deploy'], duration_minutes: 60 });
+  const headers = { authorization: `Bearer ${token}`, accept: 'application/problem+json' };
+  const path = `/api/v1/snapshots/${snapshot_version}/activate`;
+  const refused = await t.request('POST', path, { body: {}, headers, anonymous: true });
+  expect([refused.status, refused.body['code']]).toEqual([422, 'secret_required']);
+});
