@@ -185,6 +185,6 @@ function requireAuth(
   if (!require_auth || !network || !asksNothing(server) || isLoopback(server.host)) return;
   throw new AppError(
     'cannot_deploy',
-    `The deployed snapshot requires no credentials and listens on ${server.host}, but this installation requires authentication (SVC_REQUIRE_AUTH). Choose another auth_type, or the host 127.0.0.1, and deploy.`,
+    `The deployed snapshot requires no credentials and listens on ${server.host}, but this installation requires authentication (SVC_REQUIRE_AUTH, which is on in production unless SVC_ALLOW_OPEN is true). Choose another auth_type, or the host 127.0.0.1, and deploy.`,
   );
 }

@@ -17,7 +17,7 @@ export async function exposureOf(app: Platform, server: FrozenServer): Promise<s
 
 /** Advice when an installation requires authentication. */
 export const REQUIRED_AUTH =
-  'This installation requires authentication (SVC_REQUIRE_AUTH). Choose another auth_type, or the host 127.0.0.1 without mcp_proxy.';
+  'This installation requires authentication (SVC_REQUIRE_AUTH, which is on in production unless SVC_ALLOW_OPEN is true). Choose another auth_type, or the host 127.0.0.1 without mcp_proxy.';
 
 /** The snapshot that hosts should serve, or null. `refused` says why a deployed snapshot is not served. */
 export async function snapshotToServe(

@@ -83,6 +83,9 @@ export function parseEnv(
   if ((parsed.SVC_VAULT_ROLE_ID === null) !== (parsed.SVC_VAULT_SECRET_ID === null)) {
     faults.push('SVC_VAULT_ROLE_ID and SVC_VAULT_SECRET_ID must be set together.');
   }
+  if (parsed.SVC_REQUIRE_AUTH && parsed.SVC_ALLOW_OPEN) {
+    faults.push('SVC_REQUIRE_AUTH and SVC_ALLOW_OPEN contradict each other. Keep one.');
+  }
   if ((parsed.SVC_ADMIN_USERNAME === null) !== (parsed.SVC_ADMIN_PASSWORD === null)) {
     faults.push('SVC_ADMIN_USERNAME and SVC_ADMIN_PASSWORD must be set together.');
   }
@@ -141,6 +144,7 @@ function resolveDefaults(parsed: Parsed): Omit<Env, 'secret_files' | 'variables'
     SVC_DATA_DIR: data,
     SVC_GENERATED_DIR: resolve(parsed.SVC_GENERATED_DIR),
     SVC_SQLITE_DIR: resolve(parsed.SVC_SQLITE_DIR ?? `${data}/databases`),
+    SVC_REQUIRE_AUTH: parsed.SVC_REQUIRE_AUTH || (parsed.SVC_ENV !== 'dev' && !parsed.SVC_ALLOW_OPEN),
     SVC_BIND: parsed.SVC_BIND ?? (parsed.SVC_ENV === 'dev' ? '127.0.0.1' : '0.0.0.0'),
     SVC_FASTMCP_HOST: parsed.SVC_FASTMCP_HOST ?? (parsed.SVC_ROLE === 'all' ? '127.0.0.1' : 'mcp'),
     SVC_ENCRYPTION_KEY: (parsed.SVC_ENCRYPTION_KEY ?? '').split(',').map((key) => key.trim()),

@@ -56,6 +56,7 @@ describe.skipIf(!reachable.postgres)('the services of compose.yaml', () => {
         SVC_FASTMCP_PORT: String(ports.mcp),
         SVC_AGENT_MCP_PORT: String(ports.agent),
         SVC_ALLOW_PRIVATE_NETWORKS: 'true',
+        SVC_ALLOW_OPEN: 'true',
         SVC_PUBLIC_URL: url,
         SVC_MCP_PUBLIC_URL: `http://127.0.0.1:${ports.mcp}`,
       },

@@ -220,7 +220,11 @@ export const SETTINGS = {
   SVC_LOG_LEVEL: choice(LOG_LEVELS, 'INFO', 'log level of server and agent'),
   SVC_ALLOW_PRIVATE_NETWORKS: bool(false, 'allow database connections to private and internal addresses'),
   SVC_ALLOW_PASSTHROUGH_SQL: bool(false, 'allow tools whose entire statement is a parameter'),
-  SVC_REQUIRE_AUTH: bool(false, 'refuse to deploy or serve an MCP server that anyone who can reach its port can call'),
+  SVC_REQUIRE_AUTH: bool(
+    false,
+    'refuse to deploy or serve an MCP server that anyone who can reach its port can call; always on in production, unless `SVC_ALLOW_OPEN` is true',
+  ),
+  SVC_ALLOW_OPEN: bool(false, 'in production, allow an MCP server that other machines can call without credentials'),
   SVC_PROMPT_GUARD_ENABLED: bool(true, 'false turns the prompt guard off, overriding the server configuration'),
   SVC_AGENT_RATE_LIMIT: integer(
     120,

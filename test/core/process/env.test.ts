@@ -25,6 +25,18 @@ test('production with everything required starts', () => {
   expect(parseEnv('server', good).env.SVC_BIND).toBe('0.0.0.0');
 });
 
+test('production requires authentication unless SVC_ALLOW_OPEN says otherwise, development does not', () => {
+  const required = (source: Record<string, string>) => parseEnv('server', { ...good, ...source }).env.SVC_REQUIRE_AUTH;
+  expect([required({}), required({ SVC_REQUIRE_AUTH: 'false' }), required({ SVC_ALLOW_OPEN: 'true' })]).toEqual([
+    true,
+    true,
+    false,
+  ]);
+  expect([required({ SVC_ENV: 'dev' }), required({ SVC_ENV: 'dev', SVC_REQUIRE_AUTH: 'true' })]).toEqual([false, true]);
+  const faults = faultsOf({ ...good, SVC_REQUIRE_AUTH: 'true', SVC_ALLOW_OPEN: 'true' });
+  expect(faults).toEqual(['SVC_REQUIRE_AUTH and SVC_ALLOW_OPEN contradict each other. Keep one.']);
+});
+
 test('every fault is named at once', () => {
   const faults = faultsOf({ SVC_PORT: 'many', SVC_LOG_LEVEL: 'loud', SVC_ENV: 'production' });
   for (const name of [
