@@ -1,0 +1,60 @@
+import { testApp } from '#test/support/app.ts';
+import { reachable, testDatabase } from '#test/support/databases.ts';
+import { toBatch } from '#test/support/usage.ts';
+
+/** How much the metadata database grows by calls: `bun test/bench/growth.ts 100000`. */
+
+const CALLS = Number(process.argv[2] ?? 100_000);
+const BATCH = 500;
+const TOOLS = 20;
+const CLIENTS = ['claude-code/2.1.0', 'cursor/1.7', 'openai-mcp/1.0'];
+
+async function growth(dialect: 'sqlite' | 'postgresql'): Promise<void> {
+  const database = dialect === 'postgresql' ? await testDatabase('postgresql') : null;
+  const t = await testApp({}, database?.url, { metadata: dialect });
+  const headers = { 'x-service-token': t.app.env.SVC_AGENT_SERVICE_TOKEN };
+  const size = async (): Promise<number> => {
+    const text = String((await t.request('GET', '/metrics', { headers, anonymous: true })).body['text']);
+    return Number(/^sluice_database_size_bytes (\S+)$/m.exec(text)?.[1]);
+  };
+  try {
+    const before = await size();
+    const start = t.app.clock().getTime() - 3_600_000;
+    for (let first = 0; first < CALLS; first += BATCH) {
+      const calls = Array.from({ length: BATCH }, (_, n) => {
+        const number = first + n;
+        const tool = number % TOOLS;
+        return {
+          timestamp: new Date(start + Math.floor((number / CALLS) * 3_600_000)).toISOString(),
+          kind: 'tool' as const,
+          name: `find_orders_${tool}`,
+          entity_id: `0198f2a0-0000-7000-8000-0000000000${10 + tool}`,
+          connection_id: '0198f2a0-0000-7000-8000-000000000001',
+          duration_ms: 3 + (number % 40),
+          wait_ms: 0.1,
+          rows: 10,
+          bytes: 2_000,
+          tokens: 500,
+          error: number % 100 === 0 ? 'sql_error' : null,
+          snapshot_version: 1,
+          client: CLIENTS[number % CLIENTS.length] ?? '',
+          token_prefix: 'svc_mcp_abcd',
+        };
+      });
+      const body = { boot_id: 'boot-1', seq: 1 + first / BATCH, ...toBatch(calls) };
+      const { status } = await t.request('POST', '/api/internal/hosts/h1/usage', { body, headers });
+      if (status !== 204) throw new Error(`The calls were answered with ${status}.`);
+    }
+    const grown = (await size()) - before;
+    const million = (grown / CALLS) * 1_000_000;
+    process.stdout.write(
+      `${dialect}: ${CALLS.toLocaleString('en')} calls took ${(grown / 1e6).toFixed(1)} MB, a million ${(million / 1e6).toFixed(0)} MB.\n`,
+    );
+  } finally {
+    await t.close();
+    await database?.drop();
+  }
+}
+
+await growth('sqlite');
+if (reachable.postgres) await growth('postgresql');
