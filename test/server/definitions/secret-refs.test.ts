@@ -161,7 +161,11 @@ test('a token cannot restore a version whose connection has a reference and anot
   const { snapshot_version } = await t.call('deploy.run', {});
   await t.call('connections.update', { id: made.id, host: '127.0.0.2', password: { ref: `file:${folder}/other` } });
   await t.call('deploy.run', {});
-  const { token } = await t.call('agent_tokens.create', { name: 'agent', scopes: ['read', 'write', 'deploy'], duration_minutes: 60 });
+  const { token } = await t.call('agent_tokens.create', {
+    name: 'agent',
+    scopes: ['read', 'write', 'deploy'],
+    duration_minutes: 60,
+  });
   const headers = { authorization: `Bearer ${token}`, accept: 'application/problem+json' };
   const path = `/api/v1/snapshots/${snapshot_version}/activate`;
   const refused = await t.request('POST', path, { body: {}, headers, anonymous: true });
