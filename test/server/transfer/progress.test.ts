@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'bun:test';
 import type { Progress } from '#core/contract/observe/progress.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 
-const MANY = 300;
+const MANY = 1_000;
 const PROMPTS = Array.from({ length: MANY }, (_, n) => ({ name: `prompt_${n}`, description: 'Greets', template: 'Hello' }));
 
 let t: TestApp;

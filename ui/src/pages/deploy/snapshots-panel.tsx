@@ -96,7 +96,7 @@ export function SnapshotsPanel(props: {
                     <Button
                       kind="quiet"
                       size="small"
-                      label={`Show what version ${row.version} changed`}
+                      label={`Show changes of version ${row.version}`}
                       onPress={() => props.onCompare(from(), row.version)}
                     >
                       Show changes
