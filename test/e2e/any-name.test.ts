@@ -43,7 +43,7 @@ test('tools, parameters, columns and prompts may have any name, from the form to
     fc.asyncProperty(cases, async ({ tool, parameters, sent }) => {
       const columns = parameters.map((name) => `:${name} as "${name}"`).join(', ');
       const declared = parameters.map((name) => ({ name, type: 'string', description: 'Any text', required: false }));
-      const definition = { connection_id, name: tool, description: 'Answers what it is sent.', log_arguments: true };
+      const definition = { connection_id, name: tool, description: 'Returns its arguments.', log_arguments: true };
       const made = await programs.api<{ id: string }>('POST', '/tools', {
         ...definition,
         sql_query: `select ${columns}`,
@@ -51,7 +51,7 @@ test('tools, parameters, columns and prompts may have any name, from the form to
       });
       const prompt = await programs.api<{ id: string }>('POST', '/prompts', {
         name: tool,
-        description: 'Says what it is sent.',
+        description: 'Returns its argument.',
         template: `Sent: ${parameters
           .filter((name) => !TEMPLATES_DENY.includes(name))
           .map((name) => `${name}={{ ${name} }};`)

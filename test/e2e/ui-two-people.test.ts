@@ -76,7 +76,7 @@ browserTest(
     await page.goto(`${url}/tools/${id}`);
     const description = page.getByLabel('Description', { exact: true });
     await description.waitFor();
-    await api('PATCH', `/tools/${id}`, { description: 'As ada says it.' });
+    await api('PATCH', `/tools/${id}`, { description: 'Ada changed this description.' });
     const remove = async () => {
       await page.getByRole('button', { name: `More for ${name}` }).click();
       await page.getByRole('menuitem', { name: 'Delete…' }).click();
@@ -84,7 +84,7 @@ browserTest(
     };
     await remove();
     await toast(page, `ada changed ${name} in the meantime; it is now at version 2.`).waitFor();
-    expect(await description.inputValue()).toBe('As ada says it.');
+    expect(await description.inputValue()).toBe('Ada changed this description.');
     await description.fill('As eva types it.');
     await api('DELETE', `/tools/${id}`);
     await untilPolled(page, page.getByText('This tool was deleted in the meantime'));

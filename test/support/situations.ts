@@ -55,7 +55,7 @@ const TOOLS: Readonly<Record<string, Tool>> = {
     masks: [{ column: 'email', mask: 'text' }],
   },
   slow_report: {
-    description: 'Sums up everything, which takes its time',
+    description: 'Adds up all orders slowly',
     sql_query: "select count(*) as n, pg_sleep(1.1)::text as slept from orders where customer <> ''",
   },
   lock_report: {

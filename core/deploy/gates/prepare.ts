@@ -3,7 +3,7 @@ import { isAllowedBy } from '#core/lib/text/secret-reference.ts';
 import { AppError } from '#core/errors.ts';
 import { referencesIn } from '#core/lib/sealed-values.ts';
 import type { Platform } from '#core/platform/platform.ts';
-import { readSettings } from '#core/settings/settings.ts';
+import type { Settings } from '#core/settings/settings.ts';
 import { blobSecrets } from '#core/versions/sealed-records.ts';
 import { leavesOf } from '#snapshots/format/order.ts';
 import { HOLDS_SECRETS } from '#snapshots/format/tree.ts';
@@ -13,7 +13,7 @@ import type { DeployGate, Finding } from './gate.ts';
 /** Everything that would fail at the first call: refused statements, secrets that no key opens, and passthrough SQL where it is blocked. */
 export const prepareGate: DeployGate = {
   name: 'prepare',
-  async run({ app }, { problems, warnings, version, tree, texts }) {
+  async run({ app }, { problems, warnings, version, tree, texts }, _, { secret_refs }) {
     const [control] = problems.map((problem) => problem.control);
     const refusal = problems.every((problem) => problem.control === control) ? control : undefined;
     const found: Finding[] = problems.map(({ entity_type, name, message }, n) => ({
@@ -24,7 +24,7 @@ export const prepareGate: DeployGate = {
     for (const message of warnings) found.push({ message });
     const sealed = HOLDS_SECRETS.flatMap((kind) => leavesOf(tree.leaves, kind));
     const with_secrets = await texts(sealed);
-    found.push(...(await referenceFindings(app, with_secrets)));
+    found.push(...(await referenceFindings(app, with_secrets, secret_refs)));
     if (version === null) return found;
     for (const [hash, text] of with_secrets) {
       const { kind } = sealed.find((leaf) => leaf.hash === hash) ?? { kind: 'server' as const };
@@ -41,10 +41,13 @@ export const prepareGate: DeployGate = {
 };
 
 /** References that the settings no longer allow, which block, and those that cannot be read here: hosts may be on other machines. */
-async function referenceFindings(app: Platform, texts: ReadonlyMap<string, string>): Promise<Finding[]> {
+async function referenceFindings(
+  app: Platform,
+  texts: ReadonlyMap<string, string>,
+  secret_refs: Settings['secret_refs'],
+): Promise<Finding[]> {
   const refs = new Set([...texts.values()].filter((text) => text.includes('"ref"')).flatMap((text) => secretRefsIn(text)));
   if (refs.size === 0) return [];
-  const { secret_refs } = (await readSettings(app)).settings;
   const found = [...refs].map(async (ref): Promise<Finding[]> => {
     if (!isAllowedBy(secret_refs, ref)) {
       const message = `The secret reference ${ref} is not allowed. Add its beginning to secret_refs, or send the secret itself.`;

@@ -71,7 +71,7 @@ export async function stage(variables: Record<string, string> = {}, first: Parti
   const tool = await t.call('tools.create', {
     connection_id: connection.id,
     name: 'ledger',
-    description: 'Everything that was ever sold, in the order of the numbers.',
+    description: 'All orders of the shop, by number.',
     sql_query: 'select id, total from orders order by id',
   });
   expect((await t.send('deploy.run')).status).toBe(200);

@@ -102,7 +102,7 @@ test('a tool that takes its whole statement is deployed and restored only where 
 
 test('a resource that runs text of its caller is not restored where that is not allowed', async () => {
   connectHost(t.app);
-  const body = { connection_id, name: 'any_rows', description: 'Whatever is asked for', uri_template: 'db://{sql}' };
+  const body = { connection_id, name: 'any_rows', description: 'Rows of the given statement', uri_template: 'db://{sql}' };
   const reading = { ...body, sql_query: 'select :sql as text' };
   expect((await t.request('POST', '/api/v1/resources', { body: { ...body, sql_query: ':sql' } })).status).toBe(422);
   expect((await t.request('POST', '/api/v1/resources', { body: reading })).status).toBe(201);

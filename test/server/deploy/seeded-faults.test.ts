@@ -45,7 +45,7 @@ beforeEach(async () => {
       sql_query: 'select id, total from orders where customer = :customer order by id',
       parameters: [{ name: 'customer', type: 'string', description: 'Name of the customer', examples: ['ada'] }],
     },
-    { name: 'ledger', description: 'Everything that was ever sold.', sql_query: 'select * from orders order by id' },
+    { name: 'ledger', description: 'All orders of the shop.', sql_query: 'select * from orders order by id' },
   ]) {
     const { body, status } = await t.send('tools.create', { ...of, ...tool });
     expect(status).toBe(201);
