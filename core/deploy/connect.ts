@@ -58,9 +58,12 @@ export function stdioCommand(env: Env): Output<'server.stdio'> {
   const generated = env.SVC_ENV === 'dev' ? storedDevSecrets(env.SVC_DATA_DIR) : {};
   const needed = [...SECRETS, ...OPTIONAL_SECRETS.filter((name) => env[name] !== null)];
   const files = needed.filter((name) => env.secret_files[name] !== undefined);
-  const secrets = needed.filter(
-    (name) => !files.includes(name) && (generated[name] === undefined || generated[name] !== env[name]),
-  );
+  const values: Partial<Readonly<Record<string, string>>> = {
+    SVC_ENCRYPTION_KEY: env.SVC_ENCRYPTION_KEY.join(','),
+    SVC_AGENT_SERVICE_TOKEN: env.SVC_AGENT_SERVICE_TOKEN,
+  };
+  const isGenerated = (name: string) => generated[name] !== undefined && generated[name] === values[name];
+  const secrets = needed.filter((name) => !files.includes(name) && !isGenerated(name));
   const paths = Object.fromEntries(files.map((name) => [`${name}_FILE`, env.secret_files[name] ?? '']));
   return { command, args, env: { ...environmentOf(env), ...paths }, secrets };
 }
