@@ -385,7 +385,7 @@ test('one caller has three runs under way at most, and runs of one version share
   expect((await api('POST', '/tests/run', { ids: [id] })).status).toBe(200);
   await api('DELETE', `/tools/${tool}`);
   const { sources } = t.app;
-  const settings = { db_type: 'sqlite', database: 'shop.sqlite' } as Parameters<typeof sources.share>[1];
+  const settings = { db_type: 'sqlite', database: 'shop.sqlite', extra_params: {} } as Parameters<typeof sources.share>[1];
   const [first, second, other] = [sources.share('a', settings), sources.share('a', settings), sources.share('b', settings)];
   expect([await first.source, (await other.source) === (await first.source)]).toEqual([await second.source, false]);
   for (const one of [first, second, other]) await one.release();
