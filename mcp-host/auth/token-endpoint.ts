@@ -55,22 +55,27 @@ export function createTokenEndpoint({ tokens, attempts, secrets, addresses, log 
     if (before !== null) return before;
     const form = await readTokenForm(request);
     if (form instanceof Response) return form;
-    // Many slow bodies may arrive at once, so the limit is checked again after each body, right before its secret.
-    const since = blockedAnswer(attempts.blocked(address));
-    if (since !== null) return since;
     const logins = loginsOf(request.headers.get('authorization'), form);
     if (logins instanceof Response) return logins;
+    // Many bodies may arrive at once, and a secret may be read elsewhere, so only as many are judged at once as may still be wrong.
+    const crowded = await attempts.enter(address);
+    if (crowded !== null)
+      return refused(crowded.status, 'temporarily_unavailable', crowded.message, {
+        'retry-after': String(crowded.retry_after ?? 1),
+      });
     let client_id: string | undefined;
     try {
       client_id = await clientAmong(logins, server);
+      if (client_id === undefined) attempts.note(address);
     } catch (error) {
       log.error('client_not_checked', { error: String(error) });
       return refused(503, 'temporarily_unavailable', 'The client cannot be checked right now. See the log of the host.', {
         'retry-after': '5',
       });
+    } finally {
+      attempts.leave(address);
     }
     if (client_id === undefined) {
-      attempts.note(address);
       log.warning('client_refused', { address });
       const challenge = request.headers.has('authorization') ? BASIC_CHALLENGE : {};
       return refused(401, 'invalid_client', UNKNOWN_CLIENT, challenge);

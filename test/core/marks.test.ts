@@ -94,9 +94,9 @@ test('every setting stands on one page, and each page says when its changes take
   const shown = PART_NAMES.flatMap((part): readonly string[] => PARTS[part].fields);
   expect(shown.toSorted()).toEqual(Object.keys(settings).toSorted());
   expect(Object.fromEntries(PART_NAMES.map((part) => [part, effectOf(PARTS[part].fields)]))).toEqual({
-    // Its sections say it: the hours of logged arguments and the agent endpoint take effect when they are saved.
+    // Their sections say it: the hours of logged arguments, the agent endpoint and allowed references take effect when they are saved.
     general: 'both',
-    auth: 'deploy',
+    auth: 'both',
     tls: 'save',
     variables: 'deploy',
     guard: 'save',

@@ -20,7 +20,8 @@ const CONNECTION = {
 
 let t: TestApp;
 beforeEach(async () => {
-  t = await testApp(secrets);
+  // `backup` copies an embedded database.
+  t = await testApp(secrets, undefined, { metadata: 'sqlite' });
 });
 afterEach(() => t.close());
 

@@ -93,6 +93,7 @@ const NAMED: Readonly<Record<string, string>> = {
   'core/observe/metrics/callers.ts': 'the metadata database',
   'core/observe/metrics/read.ts': 'the metadata database',
   'core/observe/usage.ts': 'the metadata database',
+  'server/http/stored-metrics.ts': 'the metadata database',
   'core/proposals/memory-store.ts': 'a copy of the metadata database',
   'snapshots/generate/project/definitions.ts': 'the grammar that a generated project reads its statements in',
   'snapshots/generate/project/sql.ts': 'a generated project binds by itself, without what the engines need to judge',
