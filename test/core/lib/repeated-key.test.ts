@@ -11,6 +11,8 @@ test('a key that one object has twice is named, at any depth and however it is e
     ['{"":1,"":2}', ''],
     ['{"a":{"a":{"b":1}},"c":[{"a":1}],"a":0}', 'a'],
     ['{"__proto__":1,"__proto__":2}', '__proto__'],
+    [`{${Array.from({ length: 40 }, (_, n) => `"k${n % 39}":${n}`).join()}}`, 'k0'],
+    [`{"a":"${'\\\\'.repeat(50)}","a":1}`, 'a'],
   ] as const)
     expect([text, repeatedKey(text)]).toEqual([text, key]);
 });
