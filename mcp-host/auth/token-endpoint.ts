@@ -57,7 +57,7 @@ export function createTokenEndpoint({ tokens, attempts, secrets, addresses, log 
     if (form instanceof Response) return form;
     const logins = loginsOf(request.headers.get('authorization'), form);
     if (logins instanceof Response) return logins;
-    // Many bodies may arrive at once, and a secret may be read elsewhere, so only as many are judged at once as may still be wrong.
+    // Many bodies may arrive at once, and a secret may be read elsewhere, so only as many are checked at once as may still be wrong.
     const crowded = await attempts.enter(address);
     if (crowded !== null)
       return refused(crowded.status, 'temporarily_unavailable', crowded.message, {

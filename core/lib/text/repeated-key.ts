@@ -59,7 +59,7 @@ const [QUOTE, BACKSLASH, BRACE, BRACKET, CLOSED_BRACE, CLOSED_BRACKET, COMMA] = 
   sign.charCodeAt(0),
 );
 
-/** The place of the quote that ends a string. @param from the first place within it. */
+/** The position of the quote that ends a string. @param from the first position within it. */
 function endOfString(text: string, from: number): number {
   for (let end = text.indexOf('"', from); end >= 0; end = text.indexOf('"', end + 1)) {
     let slashes = 0;
