@@ -5,7 +5,7 @@ import { connectClient, type McpClient } from './mcp-clients.ts';
 import type { Product } from './programs.ts';
 import { until } from './until.ts';
 
-/** Ten things that go wrong on a real server, and the rule that has to find each (issue 20). */
+/** Ten things that go wrong on a real server, and the rule that has to find each. */
 export const SITUATIONS = {
   'wrong column': {
     rule: 'statement-fails',
