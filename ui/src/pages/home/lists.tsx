@@ -124,6 +124,10 @@ const OBJECT_WORDS: Readonly<Partial<Record<HistoryEntry['entity_type'], string>
 };
 const objectWord = (type: HistoryEntry['entity_type']): string => OBJECT_WORDS[type] ?? typeWord(type);
 
+/** A version shows what it changed, a record its history. */
+const hrefOf = ({ entity_type: type, entity_id: id }: HistoryEntry): string =>
+  type === 'snapshot' ? '/deploy?view=versions' : `/history?${new URLSearchParams({ type, id })}`;
+
 /** Who changed what. */
 export function ActivityPanel(props: { history: Output<'history.list'> | undefined; failed: Problem | undefined }) {
   const items = createMemo(() => props.history?.items);
@@ -142,10 +146,7 @@ export function ActivityPanel(props: { history: Output<'history.list'> | undefin
           <For each={items()} fallback={<li class="soft small">No changes yet.</li>}>
             {(entry) => (
               <li data-action={entry.action}>
-                <Link
-                  href={`/history?${new URLSearchParams({ type: entry.entity_type, id: entry.entity_id })}`}
-                  class="home-sentence"
-                >
+                <Link href={hrefOf(entry)} class="home-sentence">
                   <b>{entry.actor.name}</b> {`${doneWord(entry.action)} ${objectWord(entry.entity_type)} `}
                   <span class="mono">{recordName(entry)}</span>
                 </Link>
