@@ -44,6 +44,8 @@ export interface PlatformOptions {
   readonly ids: () => string;
   /** False: deployed versions are not written to `SVC_GENERATED_DIR` as projects. */
   readonly writes_projects?: boolean;
+  /** False: the encryption key is not used, so no stored secret can be opened, and nothing may be written. */
+  readonly opens_secrets?: boolean;
   /** Timeouts that differ from the defaults. */
   readonly waits?: Waits;
 }
@@ -87,7 +89,7 @@ export interface PlatformUse {
 
 export async function createPlatform(options: PlatformOptions, use: PlatformUse): Promise<Platform> {
   const { waits = WAITS } = options;
-  const { keyring, installation_id } = await openKeyring(options);
+  const { keyring, installation_id } = options.opens_secrets === false ? closedKeyring() : await openKeyring(options);
   const policy: DialPolicy = { ...dialPolicy(options.env), forbiddenNow: () => use.forbidden() };
   const working = new Set<Promise<void>>();
   const closing = new AbortController();
@@ -139,6 +141,12 @@ async function openKeyring({ env, store }: PlatformOptions): Promise<Pick<Platfo
   const installation_id = createHmac('sha256', fingerprint_key).update('installation').digest('base64url').slice(0, 22);
   return { keyring: createKeyring(env.SVC_ENCRYPTION_KEY, fingerprint_key), installation_id };
 }
+
+/** A keyring that opens nothing of what is stored. */
+const closedKeyring = (): Pick<Platform, 'keyring' | 'installation_id'> => ({
+  keyring: createKeyring([randomBytes(32).toString('hex')], randomBytes(32)),
+  installation_id: '',
+});
 
 /** Not `Promise.race`, which would leak with an abort signal that lives as long as the program. */
 function sleepUntil(ms: number, end: AbortSignal): Promise<void> {

@@ -52,16 +52,35 @@ export async function openDatabase(env: Env, create = false): Promise<Store> {
   throw new AppError('conflict', unfit);
 }
 
+interface AppOptions {
+  /** Creates the tables of an empty database. */
+  readonly create?: true;
+  /** False: `work` only reads, and needs none of the secrets in the environment. */
+  readonly opens_secrets?: false;
+}
+
 /** Runs `work` with a control plane beside the running server, if any, and closes it. */
-export async function withApp<T>(terminal: Terminal, work: (app: ControlPlane) => Promise<T>, create = false): Promise<T> {
-  const { env, warnings } = readEnvironment(terminal);
+export async function withApp<T>(
+  terminal: Terminal,
+  work: (app: ControlPlane) => Promise<T>,
+  { create = false, ...options }: AppOptions = {},
+): Promise<T> {
+  const { env, warnings } = readEnvironment(options.opens_secrets === false ? withRandomSecrets(terminal) : terminal);
   const log = createLog('WARNING', toStream({ write: terminal.err }));
   for (const warning of warnings) terminal.err(`${warning}\n`);
   const store = await openDatabase(env, create);
   try {
     // Counters and activity belong to the running servers; a command needs neither.
     const kv = createMemoryKv();
-    const app = await createControlPlane({ env, store, kv, log, clock: () => new Date(), ids: () => Bun.randomUUIDv7() });
+    const app = await createControlPlane({
+      env,
+      store,
+      kv,
+      log,
+      clock: () => new Date(),
+      ids: () => Bun.randomUUIDv7(),
+      ...options,
+    });
     try {
       return await work(app);
     } finally {
@@ -71,6 +90,15 @@ export async function withApp<T>(terminal: Terminal, work: (app: ControlPlane) =
     await store.close();
   }
 }
+
+/** The environment without the secrets of the server: each is another one, so that they may be lost. */
+function withRandomSecrets(terminal: Terminal): Terminal {
+  const kept = Object.entries(terminal.environment).filter(([name]) => !SERVER_SECRETS.some((secret) => name.startsWith(secret)));
+  const random = SERVER_SECRETS.map((name) => [name, crypto.randomUUID()]);
+  return { ...terminal, environment: Object.fromEntries([...kept, ...random]) };
+}
+
+const SERVER_SECRETS = ['SVC_ENCRYPTION_KEY', 'SVC_JWT_SECRET', 'SVC_AGENT_SERVICE_TOKEN'];
 
 /** The request context of a command, with its actor for the history. */
 export const operatorCall = (): RequestContext => ({

@@ -10,7 +10,7 @@ export async function readPassword(terminal: Terminal): Promise<string> {
   return password;
 }
 
-async function firstLine(stream: NodeJS.ReadableStream): Promise<string> {
+export async function firstLine(stream: NodeJS.ReadableStream): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of stream) chunks.push(Buffer.from(chunk));
   return Buffer.concat(chunks).toString('utf8').split(/\r?\n/)[0] ?? '';

@@ -11,6 +11,7 @@ import { check } from './check.ts';
 import { type Arguments, type Command, type Terminal, UsageError } from './command.ts';
 import { plan, pull, push } from './files.ts';
 import { keys } from './keys.ts';
+import { move } from './move.ts';
 import { people } from './people.ts';
 import { PROGRAM_WORDS } from './programs.ts';
 import { verify } from './verify.ts';
@@ -26,6 +27,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   export: exportConfiguration,
   import: importConfiguration,
   backup,
+  move,
   pull,
   plan,
   push,

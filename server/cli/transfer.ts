@@ -10,12 +10,17 @@ export const exportConfiguration: Command = {
   summary: 'Write the configuration as JSON, without secrets',
   options: { out: { type: 'string' } },
   run: ({ values }, terminal) =>
-    withApp(terminal, async (app) => {
-      const text = `${JSON.stringify(await run(app, 'transfer.export', {}, operatorCall()), null, 2)}\n`;
-      if (typeof values['out'] === 'string') await writeOut(values['out'], text);
-      else terminal.out(text);
-      return 0;
-    }),
+    withApp(
+      terminal,
+      async (app) => {
+        const text = `${JSON.stringify(await run(app, 'transfer.export', {}, operatorCall()), null, 2)}\n`;
+        if (typeof values['out'] === 'string') await writeOut(values['out'], text);
+        else terminal.out(text);
+        return 0;
+      },
+      // An export holds no secrets, so it can be made when the encryption key is lost.
+      { opens_secrets: false },
+    ),
 };
 
 const MODES = ['merge', 'overwrite'] as const;
@@ -42,7 +47,7 @@ export const importConfiguration: Command = {
         terminal.out(`${JSON.stringify(report, null, 2)}\n`);
         return report.errors.length === 0 ? 0 : 1;
       },
-      true,
+      { create: true },
     );
   },
 };

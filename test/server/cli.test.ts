@@ -233,6 +233,12 @@ describe('export and import', () => {
     expect(text).not.toContain('hunter2');
     expect(JSON.parse((await cli(['export'])).out)).toMatchObject({ format: 'sluice/1', connections: [{ name: 'shop' }] });
 
+    // An export needs no key, so a lost one loses the secrets alone.
+    for (const SVC_ENCRYPTION_KEY of ['', NEXT]) {
+      const { err, out } = await cli(['export'], { SVC_ENV: 'production', SVC_ENCRYPTION_KEY, SVC_JWT_SECRET: '' });
+      expect(err).toBe('');
+      expect(JSON.parse(out)).toMatchObject({ connections: [{ name: 'shop' }] });
+    }
     const other = { SVC_DATA_DIR: join(t.directory, 'other') };
     const rehearsal = await cli(['import', file, '--dry-run'], other);
     expect([rehearsal.code, JSON.parse(rehearsal.out)]).toMatchObject([0, { dry_run: true, created: { connections: 1 } }]);
