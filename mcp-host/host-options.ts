@@ -12,6 +12,7 @@ import type { BesideFiles } from './control/side-snapshot-files.ts';
 import type { SnapshotFile } from './control/snapshot-file.ts';
 import type { OpenPool } from './connections/connection-pools.ts';
 import type { Address } from './transports/listener.ts';
+import type { Collector } from './observe/tracing.ts';
 
 /** The settings and dependencies of a host. */
 export interface HostOptions {
@@ -56,10 +57,8 @@ export interface HostOptions {
   readonly rates?: RateSettings;
   /** The Redis in which the hosts of an installation share limits; absent: this host counts alone. Closed with the host. */
   readonly redis?: RedisLimits | null;
-  /** Collector of traces (OTLP over HTTP). */
-  readonly otlp_endpoint?: string | null;
-  /** Headers of requests to the collector. */
-  readonly otlp_headers?: Readonly<Record<string, string>>;
+  /** Absent: nothing is traced. */
+  readonly collector?: Collector | null;
   /** Bearer token for reading metrics. */
   readonly metrics_token?: string | null;
   readonly log: Log;

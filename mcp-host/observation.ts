@@ -18,7 +18,7 @@ import type { Control } from './control/control.ts';
 import type { ConnectionPools } from './connections/connection-pools.ts';
 import { LOGGED_ARGUMENTS, LONGEST_SEALED } from '#core/contract/observe/logged-arguments.ts';
 import { createSealing } from '#core/lib/sealing.ts';
-import { createTracing } from './observe/tracing.ts';
+import { type Collector, createTracing } from './observe/tracing.ts';
 import type { ListRead } from '#core/contract/observe/usage-batch.ts';
 
 /** Methods that clients call at the beginning of a session. */
@@ -47,8 +47,7 @@ export interface ObservationOptions {
   readonly id: string;
   readonly boot_id: string;
   readonly folder: string | null;
-  readonly otlp_endpoint: string | null;
-  readonly otlp_headers: Readonly<Record<string, string>>;
+  readonly collector: Collector | null;
   readonly now: () => number;
   /** `SVC_ENCRYPTION_KEY`. */
   readonly keys: readonly string[];
@@ -69,7 +68,7 @@ export interface ObservationOptions {
 }
 
 export function createObservation(options: ObservationOptions): Observation {
-  const { id, boot_id, otlp_endpoint, otlp_headers, now, keys, log, control, running } = options;
+  const { id, boot_id, collector, now, keys, log, control, running } = options;
   const { sources, limits, redis, sessions, streams, serving, auth, copies, disk, life } = options;
   const started_at = now();
   const lines = createLines();
@@ -85,7 +84,7 @@ export function createObservation(options: ObservationOptions): Observation {
     takeUses: () => auth.takeUses(),
     takeRefusals: () => refusals.take(),
   });
-  const tracing = createTracing({ endpoint: otlp_endpoint, headers: otlp_headers, id, log });
+  const tracing = createTracing({ collector, id, log });
   const metrics = createMetrics({
     folder: options.folder,
     sources,

@@ -23,7 +23,7 @@ interface Parts {
 
 /** What a request passes, from the socket to the record of its end; replays run calls on the same path. */
 export function createRequestPath(options: HostOptions, state: HostState, { serving, control, beside }: Parts) {
-  const { id, boot_id, view_page = null, otlp_endpoint = null, otlp_headers = {}, log } = options;
+  const { id, boot_id, view_page = null, collector = null, log } = options;
   const { now, ticks, redis, address, names } = state;
   const { keys } = options.auth;
   const auth = createAuth({
@@ -55,8 +55,7 @@ export function createRequestPath(options: HostOptions, state: HostState, { serv
     id,
     boot_id,
     folder,
-    otlp_endpoint,
-    otlp_headers,
+    collector,
     keys,
     serving,
     auth,

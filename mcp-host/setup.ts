@@ -22,6 +22,7 @@ import { foreignKeysFile } from './auth/signed/foreign-keys.ts';
 import { identityFile } from './auth/signed/identity-state.ts';
 import { tokenFile } from './auth/list-file.ts';
 import type { HostOptions } from './host-options.ts';
+import type { Collector } from './observe/tracing.ts';
 import { dialledFetch } from './runtime/runtime.ts';
 
 /** The options of a host from the environment; creates its folder. */
@@ -75,8 +76,7 @@ export async function hostOptions(env: Env, log: Log): Promise<HostOptions> {
     view_page: await readViewPage(log),
     rates: { tool_per_minute: env.SVC_TOOL_RATE_LIMIT, caller_per_minute: env.SVC_CALLER_RATE_LIMIT },
     redis: await openRedisLimits(env, log),
-    otlp_endpoint: env.SVC_OTLP_ENDPOINT,
-    otlp_headers: env.SVC_OTLP_HEADERS ?? {},
+    collector: collectorOf(env),
     metrics_token: env.SVC_METRICS_TOKEN,
     log,
   };
@@ -94,6 +94,16 @@ async function folderId(path: string, log: Log): Promise<string> {
   }
   return fresh;
 }
+
+const collectorOf = (env: Env): Collector | null =>
+  env.SVC_OTLP_ENDPOINT === null
+    ? null
+    : {
+        endpoint: env.SVC_OTLP_ENDPOINT,
+        headers: env.SVC_OTLP_HEADERS ?? {},
+        sampling: env.SVC_OTLP_SAMPLING,
+        compression: env.SVC_OTLP_COMPRESSION,
+      };
 
 /** Reads the page, which is built with the UI; without it results are not drawn. */
 async function readViewPage(log: Log): Promise<ViewPage | null> {

@@ -10,12 +10,14 @@ import {
   type Link,
 } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { CompressionAlgorithm } from '@opentelemetry/otlp-exporter-base';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
 import { kindOf, portOf } from '#core/engines/index.ts';
 import type { Log } from '#core/process/log.ts';
 import { PRODUCT_VERSION } from '#core/process/version.ts';
 import { errorType } from './metrics.ts';
+import type { Collector } from './tracing.ts';
 import { isMembers, MODERN_VERSION } from '#mcp-host/protocol/messages.ts';
 import { methodLabel, type RequestRecord, sessionDigest, clientOf } from '#mcp-host/requests/request-record.ts';
 import { normalUri } from '#core/lib/uri-template.ts';
@@ -42,17 +44,22 @@ const LONGEST_ID = 128;
  * from its recorded times, so that no request waits for them. Arguments, results and the text of statements are never recorded.
  */
 interface RecorderOptions {
-  readonly endpoint: string;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly collector: Collector;
   readonly id: string;
   readonly service: string;
   readonly log: Log;
 }
 
 export function createRecorder(options: RecorderOptions): Recorder {
-  const { endpoint, headers, id, service, log } = options;
+  const { collector, id, service, log } = options;
+  const { endpoint, headers = {}, sampling = 1, compression = 'none' } = collector;
   const url = endpoint.endsWith('/v1/traces') ? endpoint : `${endpoint}/v1/traces`;
-  const inner = new OTLPTraceExporter({ url, headers: { ...headers }, timeoutMillis: EXPORT_MS });
+  const inner = new OTLPTraceExporter({
+    url,
+    headers: { ...headers },
+    timeoutMillis: EXPORT_MS,
+    compression: compression === 'gzip' ? CompressionAlgorithm.GZIP : CompressionAlgorithm.NONE,
+  });
   let failing = false;
   const exporter: typeof inner = Object.assign(Object.create(inner) as typeof inner, {
     export: (...[spans, done]: Parameters<typeof inner.export>) =>
@@ -88,6 +95,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
       const meta = isMembers(params['_meta']) ? params['_meta'] : {};
       const parent = contextOf(meta['traceparent'], meta['tracestate']);
       const type = errorType(record);
+      // The request has ended, so failed ones can be kept whatever the share.
+      if (parent === null && http === null && type === '' && Math.random() >= sampling) return;
       const span = tracer.startSpan(
         known === null ? method : `${method} ${known}`,
         {

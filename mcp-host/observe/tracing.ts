@@ -11,17 +11,26 @@ export interface Tracing {
   close(): Promise<void>;
 }
 
-export interface TracingOptions {
-  /** Base address of a collector that speaks OTLP over HTTP; null: nothing is recorded. */
-  readonly endpoint: string | null;
+/** A collector of traces that speaks OTLP over HTTP. */
+export interface Collector {
+  /** Base address. */
+  readonly endpoint: string;
   /** Sent with every request to the collector, such as a key. */
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Share of the requests that are traced, from 0 to 1, besides failed ones and those that continue a trace. */
+  readonly sampling?: number;
+  readonly compression?: 'none' | 'gzip';
+}
+
+export interface TracingOptions {
+  /** Null: nothing is recorded. */
+  readonly collector: Collector | null;
   /** Names this host. */
   readonly id: string;
   readonly log: Log;
 }
 
-export function createTracing({ endpoint, headers, id, log }: TracingOptions): Tracing {
+export function createTracing({ collector, id, log }: TracingOptions): Tracing {
   let recorder: Recorder | null = null;
   let current_service: string | null = null;
   let changes: Promise<void> = Promise.resolve();
@@ -30,10 +39,10 @@ export function createTracing({ endpoint, headers, id, log }: TracingOptions): T
     const old = recorder;
     recorder = null;
     await old?.close();
-    if (service === null || endpoint === null || service !== current_service) return;
+    if (service === null || collector === null || service !== current_service) return;
     const { createRecorder } = await import('./tracing-recorder.ts');
-    recorder = createRecorder({ endpoint, headers, id, service, log });
-    log.info('tracing_on', { endpoint: new URL(endpoint).origin });
+    recorder = createRecorder({ collector, id, service, log });
+    log.info('tracing_on', { endpoint: new URL(collector.endpoint).origin });
   };
   const become = (service: string | null): Promise<void> => {
     current_service = service;
@@ -49,7 +58,7 @@ export function createTracing({ endpoint, headers, id, log }: TracingOptions): T
     },
     use({ otel_enabled, server_name }) {
       const service = otel_enabled ? server_name : null;
-      if (otel_enabled && endpoint === null) {
+      if (otel_enabled && collector === null) {
         log.warning('tracing_without_endpoint', {
           detail: 'Set SVC_OTLP_ENDPOINT of the host: otel_enabled has no effect without it.',
         });

@@ -54,9 +54,9 @@ export async function openDatabase(env: Env, create = false): Promise<Store> {
 
 interface AppOptions {
   /** Creates the tables of an empty database. */
-  readonly create?: true;
+  readonly create?: boolean;
   /** False: `work` only reads, and needs none of the secrets in the environment. */
-  readonly opens_secrets?: false;
+  readonly opens_secrets?: boolean;
 }
 
 /** Runs `work` with a control plane beside the running server, if any, and closes it. */

@@ -48,6 +48,15 @@ const integer = (fallback: number, min: number, max: number, meaning: string): S
     return number;
   },
 });
+const share = (fallback: string, meaning: string): Setting<number> => ({
+  default: fallback,
+  meaning,
+  parse(value) {
+    const number = Number(value);
+    if (value.trim() === '' || !(number >= 0 && number <= 1)) throw new Error('must be a number from 0 to 1');
+    return number;
+  },
+});
 const list = (meaning: string): Setting<string[]> => ({
   default: '',
   meaning,
@@ -258,6 +267,11 @@ export const SETTINGS = {
     'OTLP/HTTP collector for the host’s traces, such as http://collector:4318; used if `otel_enabled` is on',
   ),
   SVC_OTLP_HEADERS: headers('headers of requests to the collector as name=value, comma-separated, such as an API key'),
+  SVC_OTLP_SAMPLING: share(
+    '1',
+    'share of the requests that are traced, from 0 to 1; failed ones are always traced, and those that continue a trace as it says',
+  ),
+  SVC_OTLP_COMPRESSION: choice(['none', 'gzip'], 'none', 'compression of requests to the collector'),
   SVC_GEOIP_SOURCE: {
     default: 'generic',
     meaning:

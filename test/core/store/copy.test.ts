@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { getTableColumns } from 'drizzle-orm';
+import { type Column, getTableColumns } from 'drizzle-orm';
 import { copyRows, firstWithRows } from '#core/store/copy.ts';
 import { openStore } from '#core/store/open.ts';
 import type { Store } from '#core/store/store.ts';
@@ -16,7 +16,7 @@ type Tables = Store['tables'];
 const names = (tables: Tables) => Object.keys(tables) as (keyof Tables)[];
 
 /** A value of a column in its n-th row. Row 1 has null where it may be. */
-function valueOf(column: ReturnType<typeof getTableColumns<Tables['meta']>>['key'], n: number): unknown {
+function valueOf(column: Column, n: number): unknown {
   if (n === 1 && !column.notNull && !column.primary) return null;
   const type = String(column.getSQLType());
   if (column.dataType === 'boolean') return n % 2 === 0;
@@ -28,9 +28,9 @@ function valueOf(column: ReturnType<typeof getTableColumns<Tables['meta']>>['key
 
 async function fill({ tables, write }: Store, rows: number): Promise<void> {
   for (const name of names(tables)) {
-    const columns = Object.entries(getTableColumns(tables[name]));
+    const columns: [string, Column][] = Object.entries(getTableColumns(tables[name]));
     const list = Array.from({ length: rows }, (_, n) =>
-      Object.fromEntries(columns.map(([key, column]) => [key, valueOf(column as never, n)])),
+      Object.fromEntries(columns.map(([key, column]) => [key, valueOf(column, n)])),
     );
     await write(async (tx) => void (await tx.insert(tables[name]).values(list as never)));
   }

@@ -41,6 +41,7 @@ let exports: Export[] = [];
 let status = 200;
 let refusals = 0;
 const keys: (string | null)[] = [];
+const encodings: (string | null)[] = [];
 const collector = Bun.serve({
   hostname: '127.0.0.1',
   port: 0,
@@ -51,7 +52,10 @@ const collector = Bun.serve({
     }
     expect(new URL(request.url).pathname).toBe('/v1/traces');
     keys.push(request.headers.get('x-api-key'));
-    exports.push((await request.json()) as Export);
+    const body = Buffer.from(await request.arrayBuffer());
+    const compressed = request.headers.get('content-encoding') === 'gzip';
+    encodings.push(request.headers.get('content-encoding'));
+    exports.push(JSON.parse(Buffer.from(compressed ? Bun.gunzipSync(body) : body).toString()) as Export);
     return Response.json({});
   },
 });
@@ -61,7 +65,7 @@ const attributesOf = ({ attributes }: { attributes: Span['attributes'] }) =>
 const spanOf = (name: string): Promise<Span> => until(() => spans().find((span) => span.name === name));
 const childOf = (parent: Span): Promise<Span> => until(() => spans().find((span) => span.parentSpanId === parent.spanId));
 
-const { folder, control, host } = useHost('all', { otlp_endpoint: `http://127.0.0.1:${collector.port}` });
+const { folder, control, host } = useHost('all', { collector: { endpoint: `http://127.0.0.1:${collector.port}` } });
 const SECRET = 'literal-of-the-author';
 const content = {
   connections: [connection],
@@ -238,7 +242,9 @@ test('a deploy turns it off and on; what was recorded until then is sent', async
 });
 
 test('the end of the host sends the rest', async () => {
-  const other = await testHost(folder.directory, control.url, { otlp_endpoint: `http://127.0.0.1:${collector.port}/v1/traces` });
+  const other = await testHost(folder.directory, control.url, {
+    collector: { endpoint: `http://127.0.0.1:${collector.port}/v1/traces` },
+  });
   await until(() => other.log.some(({ message }) => message === 'tracing_on'));
   await modern(other.mcp, 'tools/list');
   await other.stop();
@@ -289,6 +295,28 @@ test('the program takes the address from its environment, and sends what is left
     child.kill('SIGKILL');
     control.greeting = null;
   }
+});
+
+test('a share of nothing traces failed requests and continued traces, compressed if set', async () => {
+  const endpoint = `http://127.0.0.1:${collector.port}`;
+  const other = await testHost(folder.directory, control.url, { collector: { endpoint, sampling: 0, compression: 'gzip' } });
+  await until(() => other.log.some(({ message }) => message === 'tracing_on'));
+  const call = (name: string, headers = {}) =>
+    rpc(
+      other.mcp,
+      { id: 1, method: 'tools/call', params: { name, arguments: { name: 'Ada' }, _meta: ENVELOPE } },
+      { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': name, ...headers },
+    );
+  await call('find');
+  await call('broken');
+  await call('find', { traceparent: `00-${TRACE}-${PARENT}-01` });
+  await other.stop();
+  const names = spans()
+    .filter(({ kind }) => kind === 2)
+    .map(({ name }) => name);
+  expect(names).toEqual(['tools/call broken', 'tools/call find']);
+  expect(spans().find(({ name }) => name === 'tools/call find')).toMatchObject({ traceId: TRACE, parentSpanId: PARENT });
+  expect(encodings.at(-1)).toBe('gzip');
 });
 
 test('without an address it says what to set', async () => {

@@ -41,7 +41,7 @@ beforeAll(async () => {
   host = await testHost(join(t.directory, 'databases'), `http://127.0.0.1:${control.port}`, {
     service_token: t.app.env.SVC_AGENT_SERVICE_TOKEN,
     openSecret: (sealed, place) => t.app.keyring.open(sealed, place),
-    otlp_endpoint: `http://127.0.0.1:${collector.port}`,
+    collector: { endpoint: `http://127.0.0.1:${collector.port}` },
   });
   const made = await t.call('connections.create', { name: 'shop', db_type: 'sqlite', database: 'shop.sqlite' });
   connection_id = made.id;
