@@ -1,5 +1,6 @@
 import { type ControlPlane, createControlPlane } from '#core/control-plane/control-plane.ts';
 import { databaseUrl, openStore } from '#core/store/open.ts';
+import { DRILL_WARNING } from '#core/contract/deploy/deploy.ts';
 import { IDLE_SECONDS } from '#core/edge/body.ts';
 import { type Env, redisUrl } from '#core/process/env.ts';
 import { createMemoryKv } from '#core/cluster/memory.ts';
@@ -82,6 +83,7 @@ export async function startServer(env: Env, log: Log, options: StartOptions = {}
     await app.close();
     throw error;
   }
+  if (env.SVC_RESTORE_DRILL) log.warning(DRILL_WARNING);
   const endSharing = shareHosts(app);
   const https = createHttps(app);
   const http = createHttp(app, https);
@@ -105,8 +107,8 @@ export async function startServer(env: Env, log: Log, options: StartOptions = {}
     followReplays(app),
     followCancels(app),
     followDecisions(app),
-    keepCertificate(app, certificates),
-    keepSendingNotices(app),
+    // A restored copy would send the webhooks of the real installation again, and order its certificates.
+    ...(env.SVC_RESTORE_DRILL ? [] : [keepCertificate(app, certificates), keepSendingNotices(app)]),
     watchSigns(app),
     watchHosts(app),
     watchCalls(app),

@@ -18,7 +18,7 @@ import type { Input } from '#core/contract/index.ts';
 import type { DeployApp } from './app.ts';
 import type { Context } from '#core/context/context.ts';
 import { canaryWarnings } from './candidates/stored-canaries.ts';
-import type { GateFinding, Receipt, Counts } from '#core/contract/deploy/deploy.ts';
+import { DRILL_WARNING, type GateFinding, type Receipt, type Counts } from '#core/contract/deploy/deploy.ts';
 import { publish, elapsed } from './publish.ts';
 import type { GateName } from '#core/contract/settings/deploy-gates.ts';
 import { type GateSubject, allowedBy, storedDetail, runGates } from './gates/gate.ts';
@@ -47,10 +47,11 @@ export async function pendingWarnings(app: Platform): Promise<string[]> {
 
 /** Warnings about what is served now. */
 export async function activeWarnings(app: Platform & WithSnapshots, state: Deployment): Promise<string[]> {
+  const drill = app.env.SVC_RESTORE_DRILL ? [DRILL_WARNING] : [];
   const active = state.desired === 'running' ? await activeSnapshot(app, state) : null;
-  if (active === null) return [];
+  if (active === null) return drill;
   const exposed = await exposureOf(app, active.server);
-  return [...(exposed === null ? [] : [exposed]), ...driftWarnings(await readDrift(app), active.version)];
+  return [...drill, ...(exposed === null ? [] : [exposed]), ...driftWarnings(await readDrift(app), active.version)];
 }
 
 /** The served state when a deploy is requested, or when its checks begin. */

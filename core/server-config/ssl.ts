@@ -24,6 +24,11 @@ const LOOK_MS = 200;
 export const sslHandlers: Pick<Handlers, `ssl.${'status' | 'issue'}`> = {
   'ssl.status': async ({ app }) => readStatus(app),
   'ssl.issue': async ({ app, signal: stop }, { force = false, wait = false }) => {
+    if (app.env.SVC_RESTORE_DRILL)
+      throw new AppError(
+        'conflict',
+        'This server is a restore drill, which orders no certificates. Restart it without SVC_RESTORE_DRILL.',
+      );
     const { settings } = await readSettings(app);
     const errors = missingForOrder(settings);
     refuseFields(errors);

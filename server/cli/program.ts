@@ -14,6 +14,7 @@ import { keys } from './keys.ts';
 import { move } from './move.ts';
 import { people } from './people.ts';
 import { PROGRAM_WORDS } from './programs.ts';
+import { vacuum } from './vacuum.ts';
 import { verify } from './verify.ts';
 import { exportConfiguration, importConfiguration } from './transfer.ts';
 
@@ -28,6 +29,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   import: importConfiguration,
   backup,
   move,
+  vacuum,
   pull,
   plan,
   push,

@@ -80,6 +80,17 @@ async function contents(programs: Programs): Promise<unknown> {
 test('the embedded database comes back from a copy that was made while it ran', async () => {
   const programs = await start({});
   await use(programs);
+  const received: unknown[] = [];
+  const receiver = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: async (request) => (received.push(await request.json()), new Response('')),
+  });
+  const { id } = await programs.api<{ id: string }>('POST', '/notices', {
+    name: 'w',
+    url: receiver.url.href,
+    events: ['deploy'],
+  });
   const copy = join(programs.directory, '..', `sluice-copy-${crypto.randomUUID()}.sqlite`);
   const before = await contents(programs);
   await sluice(programs, {}, 'backup', copy);
@@ -93,9 +104,22 @@ test('the embedded database comes back from a copy that was made while it ran', 
   copyFileSync(copy, join(programs.directory, 'sluice.sqlite'));
   rmSync(copy);
   expect(shop.length).toBeGreaterThan(0);
-  const restored = await start({}, programs);
-  await compare(before, restored);
-  expect(await sluice(restored, {}, 'check')).not.toContain('fault');
+  const drill = await start({ SVC_RESTORE_DRILL: 'true' }, programs);
+  await compare(before, drill);
+  expect(await sluice(drill, {}, 'check')).not.toContain('fault');
+  expect(await drill.api('GET', '/deploy/status')).toMatchObject({ warnings: [expect.stringContaining('restore drill')] });
+  await expect(drill.api('POST', '/server/ssl/issue', {})).rejects.toThrow('orders no certificates');
+  await drill.api('PATCH', '/server/config', { server_name: 'Restored' });
+  const { snapshot_version } = await drill.api<{ snapshot_version: number }>('POST', '/deploy', {});
+  const waiting = { event: 'deploy', status: 'waiting', attempts: 0 };
+  expect(await drill.api('GET', `/notices/${id}/deliveries`)).toMatchObject({ items: [waiting] });
+  await drill.stop();
+  expect(received).toEqual([]);
+  // In service, it sends what waited.
+  const restored = await start({}, drill);
+  await until(() => received.length > 0, restored.output);
+  expect(received).toMatchObject([{ type: 'deploy', data: { version: snapshot_version } }]);
+  await receiver.stop(true);
 }, 90_000);
 
 test.skipIf(!reachable.postgres)(

@@ -2,6 +2,7 @@ import { Database } from 'bun:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { gt } from 'drizzle-orm';
 import { Readable } from 'node:stream';
 import { runCli } from '#server/cli/program.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
@@ -35,6 +36,27 @@ async function cli(args: string[], over: Record<string, string> = {}) {
   });
   return { code, out, err };
 }
+
+test('vacuum makes the file smaller beside a running server, and loses nothing', async () => {
+  await t.signIn();
+  const { store } = t.app;
+  const { agent_activity } = store.tables;
+  const rows = (first: number) =>
+    Array.from({ length: 500 }, (_, n) => ({ id: String(first + n), entry: { text: 'x'.repeat(2_000) } as never }));
+  for (let first = 0; first < 5_000; first += 500) await store.write((tx) => tx.insert(agent_activity).values(rows(first)));
+  await store.write((tx) => tx.delete(agent_activity).where(gt(agent_activity.id, '1')));
+  const left = await store.db.$count(agent_activity);
+  const { code, out } = await cli(['vacuum']);
+  const [, after = '', before = ''] = /has (\S+) MB instead of (\S+) MB/.exec(out) ?? [];
+  expect([code, Number(after) < Number(before) / 2]).toEqual([0, true]);
+  expect(statSync(join(t.directory, 'sluice.sqlite')).size / 1_000_000).toBeCloseTo(Number(after), 0);
+  expect(await store.db.$count(agent_activity)).toBe(left);
+  await store.write((tx) => tx.delete(agent_activity));
+  expect(await cli(['vacuum'], { SVC_DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' })).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('PostgreSQL frees space by itself'),
+  });
+});
 
 describe('backup', () => {
   test('copies the database of a running server for its owner only, and never over a file', async () => {

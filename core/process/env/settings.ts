@@ -224,6 +224,10 @@ export const SETTINGS = {
   SVC_SETUP_TOKEN: secret('the first visitor must enter it to become the owner'),
   SVC_ADMIN_USERNAME: text(null, 'with SVC_ADMIN_PASSWORD: the owner, created at startup if there is no person yet'),
   SVC_ADMIN_PASSWORD: secret('password of that owner, at least 8 characters'),
+  SVC_RESTORE_DRILL: bool(
+    false,
+    'for a restored copy beside the real installation: sends no webhooks and orders no certificates, and says so on every page',
+  ),
   SVC_DEMO: bool(true, 'create and deploy the demo in an empty dev installation'),
   SVC_IMPORT_FILE: text(null, 'exported file that is imported at startup; existing names are left unchanged'),
   SVC_LOG_LEVEL: choice(LOG_LEVELS, 'INFO', 'log level of server and agent'),

@@ -1,3 +1,4 @@
+import { DRILL_WARNING } from '#core/contract/deploy/deploy.ts';
 import { DRIFT_WARNING } from '#core/contract/deploy/drift.ts';
 import { createEffect, createSignal, For, Show } from 'solid-js';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
@@ -15,7 +16,11 @@ export function StandingWarnings() {
     if (session.may('deploy.status')) void serving.show();
   });
   const warnings = () => serving.data()?.warnings ?? [];
-  const isExposed = () => warnings().some((warning) => !warning.startsWith(DRIFT_WARNING));
+  const isExposed = () => warnings().some((warning) => warning !== DRILL_WARNING && !warning.startsWith(DRIFT_WARNING));
+  const title = () => {
+    if (isExposed()) return 'Anyone can call every tool';
+    return warnings().includes(DRILL_WARNING) ? 'This is a restored copy' : 'Deployed definitions no longer fit their tables';
+  };
   const [folded, setFolded] = createSignal(browserStorage.read(KEY));
   // A new warning expands the collapsed notice.
   const isFolded = () => folded() === warnings().join('\n');
@@ -30,7 +35,7 @@ export function StandingWarnings() {
         <Notice
           tone="warning"
           live
-          title={isExposed() ? 'Anyone can call every tool' : 'Deployed definitions no longer fit their tables'}
+          title={title()}
           action={
             <>
               <Show when={isExposed()}>
