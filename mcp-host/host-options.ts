@@ -12,7 +12,7 @@ import type { BesideFiles } from './control/side-snapshot-files.ts';
 import type { SnapshotFile } from './control/snapshot-file.ts';
 import type { OpenPool } from './connections/connection-pools.ts';
 import type { Address } from './transports/listener.ts';
-import type { Collector } from './observe/tracing.ts';
+import type { Collector } from './observe/tracing-recorder.ts';
 
 /** The settings and dependencies of a host. */
 export interface HostOptions {

@@ -18,7 +18,8 @@ import type { Control } from './control/control.ts';
 import type { ConnectionPools } from './connections/connection-pools.ts';
 import { LOGGED_ARGUMENTS, LONGEST_SEALED } from '#core/contract/observe/logged-arguments.ts';
 import { createSealing } from '#core/lib/sealing.ts';
-import { type Collector, createTracing } from './observe/tracing.ts';
+import { createTracing } from './observe/tracing.ts';
+import type { Collector } from './observe/tracing-recorder.ts';
 import type { ListRead } from '#core/contract/observe/usage-batch.ts';
 
 /** Methods that clients call at the beginning of a session. */

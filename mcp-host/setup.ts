@@ -22,7 +22,7 @@ import { foreignKeysFile } from './auth/signed/foreign-keys.ts';
 import { identityFile } from './auth/signed/identity-state.ts';
 import { tokenFile } from './auth/list-file.ts';
 import type { HostOptions } from './host-options.ts';
-import type { Collector } from './observe/tracing.ts';
+import type { Collector } from './observe/tracing-recorder.ts';
 import { dialledFetch } from './runtime/runtime.ts';
 
 /** The options of a host from the environment; creates its folder. */

@@ -8,7 +8,7 @@ import { databaseUrl } from '#core/store/open.ts';
 import { runAgentEndpoint } from './agent-endpoint.ts';
 import { createDemo, deployDemo } from './demo.ts';
 import { printBanner } from './banner.ts';
-import { lockDatabase } from './database-lock.ts';
+import { lockDatabase } from '#core/store/database-lock.ts';
 import { startServer } from './start.ts';
 import { type FromServer, isToServer } from './supervised.ts';
 

@@ -1,6 +1,6 @@
 import { type ControlPlane, createControlPlane } from '#core/control-plane/control-plane.ts';
 import { databaseUrl, openStore } from '#core/store/open.ts';
-import { DRILL_WARNING } from '#core/contract/deploy/deploy.ts';
+import { DRILL_WARNING } from '#core/contract/deploy/drill.ts';
 import { IDLE_SECONDS } from '#core/edge/body.ts';
 import { type Env, redisUrl } from '#core/process/env.ts';
 import { createMemoryKv } from '#core/cluster/memory.ts';

@@ -28,7 +28,7 @@ export async function firstWithRows({ tables, db }: Store): Promise<string | nul
 
 /**
  * Copies every row of a metadata database into one without rows, in one transaction. Both have the same migrations, and no server uses
- * either. @param onTable is told of each table with rows, after it was copied. @returns the number of rows.
+ * either. @param onTable called after each table with rows. @returns the number of rows.
  */
 export async function copyRows(from: Store, to: Store, onTable: (name: string, rows: number) => void): Promise<number> {
   return from.read((source) =>
@@ -62,20 +62,20 @@ function codeOf(error: unknown): string {
 }
 
 async function copyTable(source: Db, target: Db, { dialect }: Store, table: Table, into: Table): Promise<number> {
-  // Every row has a place of this kind, whatever the keys of its table.
-  const place = dialect === 'postgresql' ? sql<string>`ctid` : sql<string>`rowid`;
+  // Both dialects number the rows of every table, whatever its keys.
+  const position = dialect === 'postgresql' ? sql<string>`ctid` : sql<string>`rowid`;
   let rows = 0;
   for (let last: unknown = null; ;) {
     const page: Record<string, unknown>[] = await source
-      .select({ ...getTableColumns(table), place_of_row: place })
+      .select({ ...getTableColumns(table), row_position: position })
       .from(table)
-      .where(last === null ? undefined : sql`${place} > ${last}`)
-      .orderBy(place)
+      .where(last === null ? undefined : sql`${position} > ${last}`)
+      .orderBy(position)
       .limit(ROWS_PER_STATEMENT);
     const end = page.at(-1);
     if (end === undefined) return rows;
-    last = end['place_of_row'];
-    await target.insert(into).values(page.map(({ place_of_row: _, ...row }) => row) as never);
+    last = end['row_position'];
+    await target.insert(into).values(page.map(({ row_position: _, ...row }) => row));
     rows += page.length;
     if (page.length < ROWS_PER_STATEMENT) return rows;
   }

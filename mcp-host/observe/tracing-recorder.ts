@@ -17,11 +17,21 @@ import { kindOf, portOf } from '#core/engines/index.ts';
 import type { Log } from '#core/process/log.ts';
 import { PRODUCT_VERSION } from '#core/process/version.ts';
 import { errorType } from './metrics.ts';
-import type { Collector } from './tracing.ts';
 import { isMembers, MODERN_VERSION } from '#mcp-host/protocol/messages.ts';
 import { methodLabel, type RequestRecord, sessionDigest, clientOf } from '#mcp-host/requests/request-record.ts';
 import { normalUri } from '#core/lib/uri-template.ts';
 import { outcomeOf } from '#core/contract/observe/outcomes.ts';
+
+/** A collector of traces that speaks OTLP over HTTP. */
+export interface Collector {
+  /** Base address. */
+  readonly endpoint: string;
+  /** Sent with every request to the collector, such as a key. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Share of the requests that are traced, from 0 to 1, besides failed ones and those that continue a trace. */
+  readonly sampling?: number;
+  readonly compression?: 'none' | 'gzip';
+}
 
 /** Records spans with the OpenTelemetry library, which is loaded only if tracing is on. */
 export interface Recorder {
@@ -95,7 +105,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       const meta = isMembers(params['_meta']) ? params['_meta'] : {};
       const parent = contextOf(meta['traceparent'], meta['tracestate']);
       const type = errorType(record);
-      // The request has ended, so failed ones can be kept whatever the share.
+      // The request has ended, so failed requests are recorded whatever the share is.
       if (parent === null && http === null && type === '' && Math.random() >= sampling) return;
       const span = tracer.startSpan(
         known === null ? method : `${method} ${known}`,

@@ -1,7 +1,7 @@
 import type { FrozenServer } from '#snapshots/format/format.ts';
 import type { RequestRecord } from '#mcp-host/requests/request-record.ts';
 import type { Log } from '#core/process/log.ts';
-import type { Recorder } from './tracing-recorder.ts';
+import type { Collector, Recorder } from './tracing-recorder.ts';
 
 /** Records spans of requests while `otel_enabled` is set in the deployed configuration. */
 export interface Tracing {
@@ -9,17 +9,6 @@ export interface Tracing {
   use(server: Pick<FrozenServer, 'otel_enabled' | 'server_name'>): void;
   /** Sends the remaining spans. */
   close(): Promise<void>;
-}
-
-/** A collector of traces that speaks OTLP over HTTP. */
-export interface Collector {
-  /** Base address. */
-  readonly endpoint: string;
-  /** Sent with every request to the collector, such as a key. */
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Share of the requests that are traced, from 0 to 1, besides failed ones and those that continue a trace. */
-  readonly sampling?: number;
-  readonly compression?: 'none' | 'gzip';
 }
 
 export interface TracingOptions {

@@ -2,7 +2,7 @@ import { firstWithRows, copyRows } from '#core/store/copy.ts';
 import { openStore, databaseUrl } from '#core/store/open.ts';
 import type { Store } from '#core/store/store.ts';
 import { AppError } from '#core/errors.ts';
-import { lockDatabase } from '../database-lock.ts';
+import { lockDatabase } from '#core/store/database-lock.ts';
 import { type Command, type Terminal, UsageError } from './command.ts';
 import { embeddedFile, openDatabase, readEnvironment } from './open.ts';
 import { firstLine } from './password.ts';

@@ -93,9 +93,9 @@ export async function withApp<T>(
 
 /** The environment without the secrets of the server: each is another one, so that they may be lost. */
 function withRandomSecrets(terminal: Terminal): Terminal {
-  const kept = Object.entries(terminal.environment).filter(([name]) => !SERVER_SECRETS.some((secret) => name.startsWith(secret)));
+  const rest = Object.entries(terminal.environment).filter(([name]) => !SERVER_SECRETS.some((secret) => name.startsWith(secret)));
   const random = SERVER_SECRETS.map((name) => [name, crypto.randomUUID()]);
-  return { ...terminal, environment: Object.fromEntries([...kept, ...random]) };
+  return { ...terminal, environment: Object.fromEntries([...rest, ...random]) };
 }
 
 const SERVER_SECRETS = ['SVC_ENCRYPTION_KEY', 'SVC_JWT_SECRET', 'SVC_AGENT_SERVICE_TOKEN'];

@@ -18,7 +18,7 @@ export const exportConfiguration: Command = {
         else terminal.out(text);
         return 0;
       },
-      // An export holds no secrets, so it can be made when the encryption key is lost.
+      // An export has no secrets, so a lost encryption key does not prevent it.
       { opens_secrets: false },
     ),
 };

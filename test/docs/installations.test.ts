@@ -102,7 +102,7 @@ test('a reader of the guide to upgrades goes on with what was there', async () =
 }, 60_000);
 
 test.skipIf(!reachable.postgres)(
-  'a reader of the guide to PostgreSQL moves all of it, while every client keeps its tools and its token',
+  'a reader of the guide to PostgreSQL moves everything; clients keep their tools and tokens',
   async () => {
     const reader = reading();
     const [move = '', start = ''] = blocks('move-to-postgresql.md');

@@ -108,7 +108,8 @@ test('the embedded database comes back from a copy that was made while it ran', 
   await compare(before, drill);
   expect(await sluice(drill, {}, 'check')).not.toContain('fault');
   expect(await drill.api('GET', '/deploy/status')).toMatchObject({ warnings: [expect.stringContaining('restore drill')] });
-  await expect(drill.api('POST', '/server/ssl/issue', {})).rejects.toThrow('orders no certificates');
+  const order: unknown = await drill.api('POST', '/server/ssl/issue', {}).catch(String);
+  expect(order).toContain('orders no certificates');
   await drill.api('PATCH', '/server/config', { server_name: 'Restored' });
   const { snapshot_version } = await drill.api<{ snapshot_version: number }>('POST', '/deploy', {});
   const waiting = { event: 'deploy', status: 'waiting', attempts: 0 };

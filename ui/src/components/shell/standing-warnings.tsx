@@ -1,4 +1,4 @@
-import { DRILL_WARNING } from '#core/contract/deploy/deploy.ts';
+import { DRILL_WARNING } from '#core/contract/deploy/drill.ts';
 import { DRIFT_WARNING } from '#core/contract/deploy/drift.ts';
 import { createEffect, createSignal, For, Show } from 'solid-js';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
