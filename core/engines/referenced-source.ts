@@ -95,6 +95,7 @@ function followSecrets(
     ...(has.origins && { origins: (...args) => run((source) => source.origins?.(...args) ?? Promise.resolve([])) }),
     ...(has.schemaMark && { schemaMark: () => run((source) => source.schemaMark?.() ?? Promise.resolve(null)) }),
     query: (...args) => run((source) => source.query(...args)),
+    stream: (...args) => run((source) => source.stream(...args)),
     ...(has.grammar && { grammar: () => run((source) => source.grammar?.() ?? Promise.resolve('')) }),
     ...(has.explain && {
       explain: (...args) => run((source) => source.explain?.(...args) ?? source.query(args[0], args[2])),

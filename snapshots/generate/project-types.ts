@@ -172,3 +172,10 @@ export interface RunOptions {
       }
     | undefined;
 }
+
+/** Receives the whole result of a statement in parts; a project has no use for it. */
+export interface RowReceiver {
+  begin(columns: readonly Column[]): void;
+  rows(part: readonly Row[]): Promise<void>;
+}
+export type StreamOptions = Pick<RunOptions, 'timeout_ms' | 'session' | 'signal'>;

@@ -4,7 +4,9 @@ import type { BoundType, Json, QueryResult } from '#core/lib/sql/result.ts';
 import { type Ability, ABILITY_SQL, abilityOf } from './ability.ts';
 import type { ClickhouseServer } from './http.ts';
 import { parameterText } from './parameters.ts';
-import { takeRows } from './rows.ts';
+import { handOver } from '../shared/rows.ts';
+import type { RowReceiver } from '../shared/source.ts';
+import { sendRows, type SentStatement, takeRows } from './rows.ts';
 
 export interface ReadStatement {
   readonly text: string;
@@ -23,6 +25,8 @@ export interface ReadLimits {
 export interface ClickhouseReader {
   /** Sends one statement with `readonly = 1`. When the caller leaves, the statement is stopped on the server. */
   read(statement: ReadStatement, limits: ReadLimits, signal: AbortSignal): Promise<QueryResult>;
+  /** Like `read`, and hands over all rows. */
+  stream(statement: ReadStatement, timeout_ms: number, receiver: RowReceiver, signal: AbortSignal): Promise<void>;
   ability(signal: AbortSignal): Promise<Ability>;
   /** Waits until stopped statements have ended on the server. */
   close(): Promise<void>;
@@ -59,18 +63,24 @@ export function createReader(server: ClickhouseServer, extras: Readonly<Record<s
 
   const ability = (signal: AbortSignal): Promise<Ability> => untilAborted(signal, (asking ??= askAbility()));
 
-  async function read(statement: ReadStatement, limits: ReadLimits, signal: AbortSignal): Promise<QueryResult> {
+  /** @param take reads the answer; truncated: the rest is not needed. */
+  async function send<Result extends { readonly truncated: boolean }>(
+    statement: ReadStatement,
+    timeout_ms: number,
+    signal: AbortSignal,
+    take: (response: Response, sent: SentStatement) => Promise<Result>,
+  ): Promise<Result> {
     const { text, before = 0, values, types } = statement;
     const able = await ability(signal);
     if (values.length > 0 && !able.parameters) throw new AppError('sql_error', `This server (ClickHouse ${able.version}) ${OLD}`);
     const query_id = crypto.randomUUID();
     const bound = values.map((value, i) => [`param_p${i + 1}`, parameterText(value, types[i] ?? 'string')] as const);
-    const parameters = [FORMAT, ['query_id', query_id] as const, ...bound, ...settingsOf(able, limits.timeout_ms)];
+    const parameters = [FORMAT, ['query_id', query_id] as const, ...bound, ...settingsOf(able, timeout_ms)];
     let answered = false;
     try {
       const response = await server.post(text, parameters, signal);
       answered = true;
-      const found = await takeRows(response, { text, before }, limits);
+      const found = await take(response, { text, before });
       if (found.truncated) stop(query_id, 1);
       return found;
     } catch (error) {
@@ -81,6 +91,17 @@ export function createReader(server: ClickhouseServer, extras: Readonly<Record<s
       throw answered ? lost(error) : error;
     }
   }
+
+  const read: ClickhouseReader['read'] = (statement, limits, signal) =>
+    send(statement, limits.timeout_ms, signal, (response, sent) => takeRows(response, sent, limits));
+
+  const stream: ClickhouseReader['stream'] = (statement, timeout_ms, receiver, signal) =>
+    handOver(receiver, async (to) => {
+      await send(statement, timeout_ms, signal, async (response, sent) => {
+        await sendRows(response, sent, to);
+        return { truncated: false };
+      });
+    });
 
   /** The account's profile may be read-only; it then accepts no other setting. */
   function settingsOf(able: Ability, timeout_ms: number): (readonly [string, string])[] {
@@ -112,6 +133,7 @@ export function createReader(server: ClickhouseServer, extras: Readonly<Record<s
 
   return {
     read,
+    stream,
     ability,
     async close() {
       await Promise.all(goodbyes);

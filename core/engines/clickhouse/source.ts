@@ -77,6 +77,12 @@ export function openClickhouse(settings: ConnectionSettings, policy: DialPolicy)
     });
   }
 
+  const stream: Source['stream'] = ({ text, values, types }, options, receiver) =>
+    using(options, async (signal) => {
+      if (!known.has(text)) await describe(text, types, options.timeout_ms, signal, values);
+      await reader.stream({ text, values, types }, options.timeout_ms, receiver, signal);
+    });
+
   const look = (text: string): Promise<Row[]> =>
     using(
       CATALOGUE_LIMITS,
@@ -86,6 +92,7 @@ export function openClickhouse(settings: ConnectionSettings, policy: DialPolicy)
 
   return {
     query: (statement, options) => query(statement, options),
+    stream,
     explain: (statement, prefix, options) => query(statement, options, prefix),
     describe: async (text, types, caller) => ({
       columns: await using({ ...CATALOGUE_LIMITS, signal: caller }, (signal) =>

@@ -31,6 +31,8 @@ async function answer(question: Exclude<DuckdbQuestion, { ask: 'stop' }>): Promi
     }
     if (!engine) throw new Error('No database file was opened.');
     if (question.ask === 'run') return { answer: 'rows', result: await engine.run(question) };
+    if (question.ask === 'stream') return { answer: 'streaming', columns: await engine.stream(question) };
+    if (question.ask === 'part') return { answer: 'part', part: await engine.part() };
     return { answer: 'described', statements: await engine.describe(question.statements) };
   } catch (error) {
     return { answer: 'fault', fault: loaded.faultOf(error) };

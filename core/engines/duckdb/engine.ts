@@ -12,7 +12,7 @@ import { uniqueNames } from '../shared/rows.ts';
 import type { BoundType, Column } from '#core/lib/sql/result.ts';
 import { hasColumns, inferTypes } from './infer.ts';
 import { sampleText, typedText } from './typed.ts';
-import type { DuckdbDescribed, DuckdbFault, DuckdbRows, DuckdbRun, DuckdbText } from './requests.ts';
+import type { DuckdbDescribed, DuckdbFault, DuckdbPart, DuckdbRows, DuckdbRun, DuckdbText } from './requests.ts';
 import { checkTree, READS_ONLY, RefusedStatement } from './tree.ts';
 import { bindValue, encoderOf, kindOf, typeName } from './values.ts';
 
@@ -46,6 +46,9 @@ const LOCKED: Record<string, string> = {
 export interface DuckdbEngine {
   readonly version: string;
   run(request: DuckdbRun): Promise<DuckdbRows>;
+  /** Starts a reading statement. Until its last part was read, no other statement runs. */
+  stream(request: DuckdbRun): Promise<readonly Column[]>;
+  part(): Promise<DuckdbPart>;
   describe(statements: readonly DuckdbText[]): Promise<(DuckdbDescribed | { readonly fault: DuckdbFault })[]>;
   /** Interrupts the running statement as soon as the engine reacts. */
   stop(): void;
@@ -91,16 +94,36 @@ export async function openDuckdbEngine(path: string): Promise<DuckdbEngine> {
     return prepared;
   }
 
-  async function run(request: DuckdbRun): Promise<DuckdbRows> {
-    return connected(async (connection) => {
-      const trusted = request.policy === 'trusted';
-      const prepared = trusted ? await connection.prepare(request.text) : await prepare(connection, request.text, request.prefix);
-      for (const [n, value] of request.values.entries()) {
-        if (n < prepared.parameterCount) bindValue(prepared, n + 1, value, request.types[n] ?? 'string');
-      }
-      if (stopped) throw new Error('INTERRUPT');
-      return fetch(prepared, request, () => stopped);
-    });
+  async function bound(connection: DuckDBConnection, request: DuckdbRun): Promise<DuckDBPreparedStatement> {
+    const trusted = request.policy === 'trusted';
+    const prepared = trusted ? await connection.prepare(request.text) : await prepare(connection, request.text, request.prefix);
+    for (const [n, value] of request.values.entries()) {
+      if (n < prepared.parameterCount) bindValue(prepared, n + 1, value, request.types[n] ?? 'string');
+    }
+    if (stopped) throw new Error('INTERRUPT');
+    return prepared;
+  }
+
+  const run = (request: DuckdbRun): Promise<DuckdbRows> =>
+    connected(async (connection) => fetch(await bound(connection, request), request, () => stopped));
+
+  let streamed: { readonly connection: DuckDBConnection; readonly rows: Chunks } | null = null;
+
+  async function stream(request: DuckdbRun): Promise<readonly Column[]> {
+    stopped = false;
+    const connection = (running = await instance.connect());
+    const rows = await openChunks(await bound(connection, request));
+    streamed = { connection, rows };
+    return rows.columns;
+  }
+
+  async function part(): Promise<DuckdbPart> {
+    if (streamed === null) throw new Error('No statement is being read.');
+    const lines = await streamed.rows.next();
+    if (lines !== null) return { rows: `[${lines.join(',')}]`, is_last: false };
+    streamed.connection.closeSync();
+    streamed = null;
+    return { rows: '[]', is_last: true };
   }
 
   /** A computed column has the type of the bound number, not the type that DuckDB inferred for the placeholder. */
@@ -133,6 +156,8 @@ export async function openDuckdbEngine(path: string): Promise<DuckdbEngine> {
   return {
     version: version(),
     run,
+    stream,
+    part,
     describe: (statements) =>
       connected(async (connection) => {
         const described: (DuckdbDescribed | { fault: DuckdbFault })[] = [];
@@ -185,6 +210,33 @@ function columnsOf(prepared: DuckDBPreparedStatement): Column[] {
 
 function toColumns(names: readonly string[], types: readonly DuckDBType[]): Column[] {
   return uniqueNames(names).map((name, n) => ({ name, type: typeName(types[n]!), kind: kindOf(types[n]!) }));
+}
+
+/** The rows of a result as JSON objects, one chunk of the engine at a time; null after the last one. */
+interface Chunks {
+  readonly columns: readonly Column[];
+  next(): Promise<string[] | null>;
+}
+
+async function openChunks(prepared: DuckDBPreparedStatement): Promise<Chunks> {
+  const result = await prepared.stream();
+  const types = result.columnTypes();
+  const columns = toColumns(result.columnNames(), types);
+  const keys = columns.map(({ name }, n) => `${n === 0 ? '{' : ','}${JSON.stringify(name)}:`);
+  const encoders = types.map(encoderOf);
+  return {
+    columns,
+    async next() {
+      const chunk = await result.fetchChunk();
+      if (chunk === null || chunk.rowCount === 0) return null;
+      const vectors = types.map((_, n) => chunk.getColumnVector(n));
+      return Array.from({ length: chunk.rowCount }, (_, row) => {
+        let line = '';
+        for (let n = 0; n < vectors.length; n++) line += keys[n]! + encoders[n]!(vectors[n]!.getItem(row));
+        return `${line}}`;
+      });
+    },
+  };
 }
 
 async function fetch(

@@ -2,8 +2,9 @@ import { AppError } from '#core/errors.ts';
 import { is_compiled } from '#core/process/product.ts';
 import { type Child, type ChildEnded, startChild } from '../shared/files/child.ts';
 import type { PooledSession } from '../shared/session-pool.ts';
-import type { Column } from '#core/lib/sql/result.ts';
-import type { Description } from '#core/engines/shared/source.ts';
+import type { Column, Row } from '#core/lib/sql/result.ts';
+import { handOver } from '../shared/rows.ts';
+import type { Description, RowReceiver } from '#core/engines/shared/source.ts';
 import { NOT_BUILT_IN, NOT_INSTALLED, OUT_OF_MEMORY, toDuckdbError, toOpeningError } from './errors.ts';
 import type { DuckdbAnswer, DuckdbQuestion } from './messages.ts';
 import type { DuckdbRows, DuckdbRun, DuckdbText } from './requests.ts';
@@ -20,6 +21,8 @@ const ON_DENO = 'DuckDB connections need a host that runs on Bun; this one runs 
 export interface DuckdbSession extends PooledSession {
   readonly version: string;
   run(request: DuckdbRun, signal: AbortSignal): Promise<DuckdbRows>;
+  /** Hands over the rows of a statement. If that ends early, the process is killed. */
+  stream(request: DuckdbRun, receiver: RowReceiver, signal: AbortSignal): Promise<void>;
   describe(statements: readonly DuckdbText[], signal: AbortSignal): Promise<(Description | AppError)[]>;
 }
 
@@ -66,6 +69,23 @@ export async function openDuckdbSession(path: string, isCurrent: () => boolean, 
       if (answer.answer !== 'rows') throw unexpected();
       return answer.result;
     },
+    stream: (request, receiver, stop) =>
+      handOver(receiver, async (to) => {
+        const started = await ask({ ask: 'stream', ...request }, stop, request.text);
+        try {
+          if (started.answer !== 'streaming') throw unexpected();
+          to.begin(started.columns);
+          for (;;) {
+            const answer = await ask({ ask: 'part' }, stop, request.text);
+            if (answer.answer !== 'part') throw unexpected();
+            if (answer.part.is_last) return;
+            await to.rows(JSON.parse(answer.part.rows) as Row[]);
+          }
+        } catch (error) {
+          await child.kill();
+          throw error;
+        }
+      }),
     async describe(statements, stop) {
       const answer = await ask({ ask: 'describe', statements }, stop);
       if (answer.answer !== 'described') throw unexpected();

@@ -27,6 +27,13 @@ export interface DuckdbRows {
   readonly truncated: boolean;
 }
 
+/** The next rows of a streamed statement. */
+export interface DuckdbPart {
+  /** JSON text, as in `DuckdbRows`. */
+  readonly rows: string;
+  readonly is_last: boolean;
+}
+
 export interface DuckdbFault {
   /** DuckDB's message; its kind and position are in JSON. */
   readonly message: string;

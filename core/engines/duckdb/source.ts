@@ -6,7 +6,7 @@ import { CATALOGUE_LIMITS, textOf } from '../shared/rows.ts';
 import { createSessionPool } from '../shared/session-pool.ts';
 import type { BoundStatement, BoundType, Json, QueryResult, Row } from '#core/lib/sql/result.ts';
 import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
-import type { Description, DialPolicy, RunOptions, Source } from '#core/engines/shared/source.ts';
+import type { Description, DialPolicy, RowReceiver, RunOptions, Source, StreamOptions } from '#core/engines/shared/source.ts';
 import type { StopSignal } from '../shared/stop.ts';
 import { createCatalogue } from './catalogue.ts';
 import { openFolder, refuseUnread } from './files/folder.ts';
@@ -50,6 +50,12 @@ export function openDuckdb(settings: ConnectionSettings, policy: DialPolicy): So
     return { ...found, rows: JSON.parse(found.rows) as Row[], affected_rows: null };
   }
 
+  function stream(statement: BoundStatement, options: StreamOptions, receiver: RowReceiver): Promise<void> {
+    const { types, values } = statement;
+    const request = { text: declaredText(statement), types, values, policy: 'read', max_rows: 0, max_bytes: 0 } as const;
+    return using(options, (session, signal) => session.stream(request, receiver, signal));
+  }
+
   async function using<Result>(
     { timeout_ms, signal: caller }: Pick<RunOptions, 'timeout_ms' | 'signal'>,
     work: (session: DuckdbSession, signal: AbortSignal) => Promise<Result>,
@@ -82,6 +88,7 @@ export function openDuckdb(settings: ConnectionSettings, policy: DialPolicy): So
 
   return {
     query: (statement, options) => query(statement, options),
+    stream,
     explain: (statement, prefix, options) => query(statement, options, prefix),
     async describe(text, types, signal) {
       const [described] = await describeAll([{ text, types }], signal);

@@ -4,10 +4,11 @@ import type { Send } from '../shared/network.ts';
 import { createSessionPool } from '../shared/session-pool.ts';
 import type { BoundStatement, QueryResult } from '#core/lib/sql/result.ts';
 import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
-import type { RunOptions } from '#core/engines/shared/source.ts';
+import type { RowReceiver, RunOptions, StreamOptions } from '#core/engines/shared/source.ts';
 import { type SqliteValue, toSqliteValue } from '../sqlite/values.ts';
 import { openLibsqlServer, type ServerSettings } from './http.ts';
-import { fetchRows } from './rows.ts';
+import { handOver } from '../shared/rows.ts';
+import { fetchRows, sendRows } from './rows.ts';
 import { type HranaStream, openHranaStream } from './stream.ts';
 
 /** Maximum of cached descriptions. They do not depend on the schema, so they never expire. */
@@ -26,6 +27,8 @@ const WRITING: ReadonlySet<string> = new Set([
   'analyze',
 ]);
 
+type Conversation = Pick<RunOptions, 'timeout_ms' | 'signal' | 'mode'>;
+
 interface Known {
   /** True when the statement changes nothing and returns rows. */
   readonly reads: boolean;
@@ -33,8 +36,9 @@ interface Known {
 
 export interface LibsqlRunner {
   readonly query: (statement: BoundStatement, options: RunOptions) => Promise<QueryResult>;
+  readonly stream: (statement: BoundStatement, options: StreamOptions, receiver: RowReceiver) => Promise<void>;
   /** Runs work in a separate stream. */
-  converse<Result>(options: RunOptions, work: (stream: HranaStream, stop: AbortSignal) => Promise<Result>): Promise<Result>;
+  converse<Result>(options: Conversation, work: (stream: HranaStream, stop: AbortSignal) => Promise<Result>): Promise<Result>;
   read(stream: HranaStream, text: string, values: readonly SqliteValue[], options: RunOptions): Promise<QueryResult>;
   readonly sessions: () => number;
   readonly close: () => Promise<void>;
@@ -62,7 +66,7 @@ export function createLibsqlRunner(settings: ServerSettings & Pick<ConnectionSet
     goodbyes.add(goodbye);
   }
 
-  const converse = <Result>(options: RunOptions, work: (stream: HranaStream, stop: AbortSignal) => Promise<Result>) =>
+  const converse = <Result>(options: Conversation, work: (stream: HranaStream, stop: AbortSignal) => Promise<Result>) =>
     withDeadline(options.timeout_ms, options.signal, (signal) =>
       pool.use('stream', signal, async () => {
         const stream = openHranaStream(openLibsqlServer(settings, send), signal);
@@ -88,16 +92,19 @@ export function createLibsqlRunner(settings: ServerSettings & Pick<ConnectionSet
     return described;
   }
 
+  async function refuseWriting(stream: HranaStream, text: string): Promise<void> {
+    const { reads } = await describeOnce(stream, text);
+    if (reads && READING.has(firstWord(text))) return;
+    throw new AppError('not_read_only', 'The statement writes or returns no rows, but this session is read-only.');
+  }
+
   async function read(
     stream: HranaStream,
     text: string,
     values: readonly SqliteValue[],
     options: RunOptions,
   ): Promise<QueryResult> {
-    const { reads } = await describeOnce(stream, text);
-    if (!reads || !READING.has(firstWord(text))) {
-      throw new AppError('not_read_only', 'The statement writes or returns no rows, but this session is read-only.');
-    }
+    await refuseWriting(stream, text);
     return fetchRows(stream, { begin: 'BEGIN', text, values, writes: false }, options);
   }
 
@@ -135,8 +142,19 @@ export function createLibsqlRunner(settings: ServerSettings & Pick<ConnectionSet
     );
   }
 
+  const stream: LibsqlRunner['stream'] = ({ text, values, types }, options, receiver) => {
+    const bound = values.map((value, i) => toSqliteValue(value, types[i] ?? 'string'));
+    return handOver(receiver, (to) =>
+      converse({ ...options, mode: 'read' }, async (opened) => {
+        await refuseWriting(opened, text);
+        await sendRows(opened, { begin: 'BEGIN', text, values: bound, writes: false }, to);
+      }),
+    );
+  };
+
   return {
     query,
+    stream,
     converse,
     read,
     sessions: () => pool.sessions(),

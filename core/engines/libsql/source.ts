@@ -20,6 +20,7 @@ export function openLibsql(settings: ConnectionSettings, policy: DialPolicy): So
 
   return {
     query: runner.query,
+    stream: runner.stream,
     async describe(text, _, signal) {
       const { cols } = await runner.converse({ ...INTERNAL, signal }, (stream) => stream.describe(text));
       return { columns: toColumns(cols) };

@@ -111,6 +111,15 @@ export class GuardedConnection {
     return this.#connection.execute(options);
   }
 
+  /** Reads nothing more from the server until `resume`. */
+  pause(): void {
+    this.#connection.pause();
+  }
+
+  resume(): void {
+    this.#connection.resume();
+  }
+
   reset(): Promise<void> {
     this.allowInternal();
     return new Promise((resolve, reject) => this.#connection.reset((error) => (error ? reject(error) : resolve())));

@@ -8,6 +8,10 @@ export interface MysqlRows {
   /** False when no more rows are needed. */
   add(row: unknown): boolean;
   truncate(): void;
+  /** Bytes of the rows since the last `take`, approximately. */
+  bytes(): number;
+  /** Removes the rows that were added so far. */
+  take(): Row[];
   result(): QueryResult;
 }
 
@@ -23,6 +27,7 @@ export function createMysqlRows(max_rows: number, max_bytes: number, offset = UT
   let overhead = 0;
   let results = 0;
   let closed = false;
+  let has_rows = false;
   let bytes = 0;
   let surplus = 0;
   let truncated = false;
@@ -31,7 +36,7 @@ export function createMysqlRows(max_rows: number, max_bytes: number, offset = UT
 
   function begin(fields: readonly MysqlField[]): void {
     results++;
-    closed = rows.length > 0 || truncated;
+    closed = has_rows || truncated;
     if (closed) return;
     names = uniqueNames(fields.map((field) => field.name));
     columns = fields.map((field, i) => toColumn(names[i]!, field));
@@ -56,6 +61,7 @@ export function createMysqlRows(max_rows: number, max_bytes: number, offset = UT
       return false;
     }
     rows.push(encoded);
+    has_rows = true;
     return true;
   }
 
@@ -78,6 +84,11 @@ export function createMysqlRows(max_rows: number, max_bytes: number, offset = UT
     begin,
     add,
     truncate: () => (truncated = true),
+    bytes: () => bytes,
+    take() {
+      bytes = 0;
+      return rows.splice(0);
+    },
     result: () => ({
       columns: columns ?? [],
       rows,

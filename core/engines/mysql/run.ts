@@ -11,7 +11,7 @@ import { toMysqlValue } from './values.ts';
 import { createSessionPool, NOTICED_MS, type SessionPool } from '../shared/session-pool.ts';
 import type { BoundStatement, QueryResult } from '#core/lib/sql/result.ts';
 import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
-import type { DialPolicy, RunOptions, SessionMode } from '#core/engines/shared/source.ts';
+import type { DialPolicy, RowReceiver, RunOptions, SessionMode } from '#core/engines/shared/source.ts';
 
 const IDLE_MS = 60_000;
 /** Milliseconds that a server may take for a commit, and for cleaning up a session. */
@@ -30,6 +30,7 @@ export interface MysqlRunner {
     options: RunOptions,
     stop: AbortSignal,
     variables?: MysqlRun['variables'],
+    receiver?: RowReceiver,
   ): Promise<QueryResult>;
 }
 
@@ -87,9 +88,15 @@ export function createMysqlRunner(
     pool,
     server: () => server,
     using,
-    run({ text, values, types, dialect }, { mode, timeout_ms, max_rows, max_bytes, rollback, review }, stop, variables = []) {
+    run(
+      { text, values, types, dialect },
+      { mode, timeout_ms, max_rows, max_bytes, rollback, review },
+      stop,
+      variables = [],
+      receiver,
+    ) {
       const bound = values.map((value, i) => toMysqlValue(value, types[i] ?? 'string', extras.offset));
-      const request = { text, dialect, values: bound, variables, timeout_ms, max_rows, max_bytes, rollback, review };
+      const request = { text, dialect, values: bound, variables, timeout_ms, max_rows, max_bytes, rollback, review, receiver };
       return using(mode, stop, (session) => runIn(session, mode, request, stop));
     },
   };

@@ -3,9 +3,9 @@ import { AppError } from '#core/errors.ts';
 import { deferred } from '#core/lib/with-timeout.ts';
 import type { Column, QueryResult } from '#core/lib/sql/result.ts';
 import { untilAborted } from '#core/engines/shared/deadline.ts';
-import { uniqueNames } from '#core/engines/shared/rows.ts';
+import { handOver, LARGEST_ROW, PART_BYTES, PART_ROWS, uniqueNames } from '#core/engines/shared/rows.ts';
 import type { PooledSession } from '#core/engines/shared/session-pool.ts';
-import type { RunOptions, SessionMode } from '#core/engines/shared/source.ts';
+import type { RowReceiver, RunOptions, SessionMode } from '#core/engines/shared/source.ts';
 import { STOP_GRACE_MS } from '#core/engines/shared/stop.ts';
 import { askMysql, GuardedConnection } from './connection.ts';
 import type { MysqlDialer } from './dial.ts';
@@ -28,6 +28,8 @@ export interface MysqlRun {
   readonly max_bytes: number;
   readonly rollback?: boolean | undefined;
   readonly review?: RunOptions['review'];
+  /** Receives all rows in parts, and the result has none. Absent: the rows are in the result. */
+  readonly receiver?: RowReceiver | undefined;
   /** Session variables with the caller's values. */
   readonly variables: readonly (readonly [name: string, value: string | null])[];
 }
@@ -159,6 +161,10 @@ class StatementSession implements MysqlSession {
     const { columns } = await this.#connection.prepare(request.text);
     if (this.#mode !== 'write') checkReading(request.text, columns);
     stop.throwIfAborted();
+    if (request.receiver !== undefined) {
+      await handOver(request.receiver, (receiver) => this.#executeInParts(request, columns, receiver));
+      return { columns: [], rows: [], truncated: false, affected_rows: null };
+    }
     return this.#execute(request, columns);
   }
 
@@ -166,7 +172,7 @@ class StatementSession implements MysqlSession {
   async #prepareSession(request: MysqlRun): Promise<void> {
     const { is_mariadb, sql_mode, time_limit } = this.server;
     const is_write = this.#mode === 'write';
-    const limit = is_write ? 'DEFAULT' : String(request.max_rows + 1);
+    const limit = is_write || request.receiver !== undefined ? 'DEFAULT' : String(request.max_rows + 1);
     // The administrator's limit applies when it is lower.
     const most = time_limit.ms > 0 ? Math.min(time_limit.ms, request.timeout_ms) : request.timeout_ms;
     const time = `${time_limit.name} = ${is_mariadb ? most / 1_000 : Math.ceil(most)}`;
@@ -176,6 +182,58 @@ class StatementSession implements MysqlSession {
     if (next === this.#settings) return;
     await this.command(next);
     this.#settings = next;
+  }
+
+  /** While a part is received, nothing is read from the server, so that it waits too. */
+  #executeInParts(request: MysqlRun, prepared: readonly MysqlField[], receiver: RowReceiver): Promise<void> {
+    const connection = this.#connection;
+    const { promise, resolve, reject } = deferred<void>();
+    const all = Number.POSITIVE_INFINITY;
+    const rows = createMysqlRows(all, all, this.#extras.offset);
+    let has_begun = false;
+    let waiting = 0;
+    const fail = (error: unknown) => {
+      connection.onLost = undefined;
+      connection.cut();
+      reject(error);
+    };
+    const send = async (): Promise<void> => {
+      if (!has_begun) receiver.begin(rows.result().columns);
+      has_begun = true;
+      waiting = 0;
+      const part = rows.take();
+      if (part.length > 0) await receiver.rows(part);
+    };
+    connection.allowRows(all, LARGEST_ROW, () => {
+      const detail = `The result has a row of more than ${LARGEST_ROW / 1024 / 1024} MiB.`;
+      connection.fail(new AppError('too_large', detail));
+    });
+    connection.onLost = (error) => reject(toStatementError(error, request.text));
+    const running = this.#start(request, prepared);
+    running.on('fields', (fields: readonly MysqlField[] | undefined) => fields && rows.begin(fields));
+    running.on('result', (row: unknown) => {
+      rows.add(row);
+      if (++waiting < PART_ROWS && rows.bytes() < PART_BYTES) return;
+      connection.pause();
+      send().then(() => connection.resume(), fail);
+    });
+    running.on('error', (error: unknown) => fail(toStatementError(error, request.text)));
+    running.on('end', () => {
+      connection.onLost = undefined;
+      connection.allowInternal();
+      send().then(resolve, reject);
+    });
+    return promise;
+  }
+
+  #start(request: MysqlRun, prepared: readonly MysqlField[]) {
+    const hasGeometry = prepared.some((column) => column.columnType === Types.GEOMETRY);
+    return this.#connection.execute({
+      sql: request.text,
+      values: request.values,
+      rowsAsArray: true,
+      ...(hasGeometry ? { typeCast: keepGeometry } : {}),
+    });
   }
 
   #execute(request: MysqlRun, prepared: readonly MysqlField[]): Promise<QueryResult> {
@@ -202,13 +260,7 @@ class StatementSession implements MysqlSession {
       enough();
     });
     connection.onLost = (error) => settle(() => reject(toStatementError(error, request.text)));
-    const hasGeometry = prepared.some((column) => column.columnType === Types.GEOMETRY);
-    const running = connection.execute({
-      sql: request.text,
-      values: request.values,
-      rowsAsArray: true,
-      ...(hasGeometry ? { typeCast: keepGeometry } : {}),
-    });
+    const running = this.#start(request, prepared);
     running.on('fields', (fields: readonly MysqlField[] | undefined) => fields && rows.begin(fields));
     running.on('result', (row: unknown) => rows.add(row) || enough());
     running.on('error', (error: unknown) => settle(() => reject(toStatementError(error, request.text))));

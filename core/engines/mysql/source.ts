@@ -36,10 +36,12 @@ import type { ConnectionSettings } from '#core/engines/shared/connection-setting
 import type {
   Catalogue,
   DialPolicy,
+  RowReceiver,
   RunOptions,
   ServerLimit,
   SessionMode,
   Source,
+  StreamOptions,
   TableFilter,
   TestReport,
 } from '#core/engines/shared/source.ts';
@@ -81,8 +83,15 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
     withDeadline(options.timeout_ms, options.signal, async (signal) => {
       const isTrusted = async () => trust.known(statement.text) ?? (await untilAborted(signal, trust.check(statement.text)));
       const mode = options.mode === 'fixed' && !(await isTrusted()) ? 'read' : options.mode;
-      const variables = names.map((name, n) => [name, options.session?.values[n] ?? null] as const);
-      return runner.run(statement, { ...options, mode }, signal, variables);
+      return runner.run(statement, { ...options, mode }, signal, variablesOf(options));
+    });
+
+  const variablesOf = ({ session }: StreamOptions) => names.map((name, n) => [name, session?.values[n] ?? null] as const);
+
+  const stream = (statement: BoundStatement, options: StreamOptions, receiver: RowReceiver): Promise<void> =>
+    withDeadline(options.timeout_ms, options.signal, async (signal) => {
+      const limits = { ...INTERNAL, timeout_ms: options.timeout_ms };
+      await runner.run(statement, limits, signal, variablesOf(options), receiver);
     });
 
   const describe = (text: string, types: readonly BoundType[], caller?: StopSignal): Promise<MysqlDescription> =>
@@ -128,6 +137,7 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
 
   return {
     query,
+    stream,
     grammar: () =>
       withDeadline(INTERNAL.timeout_ms, undefined, (signal) =>
         runner.using('read', signal, async ({ server }) => server.dialect),

@@ -11,13 +11,14 @@ import {
   parseMessage,
   SYNC,
 } from '#core/lib/postgres/messages.ts';
-import { type Incoming, readColumns, readCount, readOids, readTag } from '#core/lib/postgres/reader.ts';
+import { type Incoming, readColumns, readCount, readOids, readTag, type RowReader } from '#core/lib/postgres/reader.ts';
 import type { Fetched, FetchOptions, Memory, SourceColumns } from './plan.ts';
 import { openRows, type RowSink } from './rows.ts';
+import { LARGEST_ROW, PART_BYTES, PART_ROWS } from '../shared/rows.ts';
 import { oidOf } from './parameters/declared.ts';
 import { isJsonOid, keepsZone, scalarOf } from './parameters/types.ts';
 import { toBound, withoutZone } from './values.ts';
-import type { BoundStatement } from '#core/lib/sql/result.ts';
+import type { BoundStatement, Row } from '#core/lib/sql/result.ts';
 
 /** A statement that a session has prepared, with the database's description of it. */
 export interface CachedStatement {
@@ -126,6 +127,66 @@ export async function execute(
     direct,
   };
 }
+
+/** Rows of the first part of a whole result, before their size is known. */
+const FIRST_ROWS = 50;
+
+/**
+ * Fetches all rows within the transaction that was begun, part by part: the server waits until a part was received. The size of a
+ * part follows that of its rows.
+ */
+export async function fetchParts(
+  line: Line,
+  cached: CachedStatement,
+  statement: BoundStatement,
+  memory: Memory,
+  receive: (rows: Row[]) => Promise<void>,
+): Promise<void> {
+  const rows = openRows(cached.columns, { max_rows: Number.POSITIVE_INFINITY, max_bytes: Number.POSITIVE_INFINITY }, memory);
+  let bytes = 0;
+  let part_rows = FIRST_ROWS;
+  let refusal: { readonly error: unknown } | null = null;
+  const counted: RowReader = {
+    add(chunk, at, text) {
+      bytes += chunk.readUInt32BE(at - 4);
+      return rows.add(chunk, at, text);
+    },
+  };
+  const more = (): Buffer => Buffer.concat([executeSome(part_rows), FLUSH]);
+  /** The part that is being received. The server prepares the next one at the same time. */
+  let receiving: Promise<void> = Promise.resolve();
+  const take = (): Row[] => {
+    const part = rows.rows.splice(0);
+    const fitting = Math.floor((PART_BYTES * part.length) / Math.max(1, bytes));
+    part_rows = Math.max(1, Math.min(fitting, PART_ROWS, part_rows * 4));
+    bytes = 0;
+    return part;
+  };
+  const handOver = async (): Promise<void> => {
+    await receiving;
+    const part = take();
+    if (refusal === null) {
+      receiving = receive(part).catch((error: unknown) => {
+        refusal = { error };
+      });
+    }
+    line.more(refusal === null ? more() : closePortal, refusal !== null);
+  };
+  const on = ({ type }: Incoming) => {
+    if (type === 's') void handOver();
+    if (type === 'C' || type === 'E' || type === 'I') line.more(SYNC, true);
+  };
+  const bound = bindMessage(cached.name, valuesOf(statement, cached));
+  const limits = { enough: Number.POSITIVE_INFINITY, largest: LARGEST_ROW, spills: false };
+  await line
+    .exchange(Buffer.concat([bound, more()]), 'within', { on, rows: counted, ...limits })
+    .catch((error: unknown) => Promise.reject(error === FLOODED ? new AppError('too_large', LARGE_ROW) : error));
+  await receiving;
+  if (refusal !== null) throw (refusal as { readonly error: unknown }).error;
+  if (rows.rows.length > 0) await receive(rows.rows);
+}
+
+const LARGE_ROW = `The result has a row of more than ${LARGEST_ROW / 1024 / 1024} MiB.`;
 
 /** The message to send after a chunk of a portal. Every portal ends with a Sync. */
 function nextStep(type: string, rows: RowSink): Buffer | null {

@@ -6,7 +6,7 @@ import { tokenize } from '#core/lib/sql/tokenize.ts';
 import { readTag } from '#core/lib/postgres/reader.ts';
 import { isCode, isSessionFault, LOST, translateError } from './errors.ts';
 import { changesBetween, countChanges } from './count.ts';
-import { execute, prepare, prepareText } from './fetch.ts';
+import { execute, fetchParts, prepare, prepareText } from './fetch.ts';
 import { inferTypes } from './parameters/infer.ts';
 import {
   type Fetched,
@@ -23,9 +23,9 @@ import { scanPostgres } from './sql/scanner.ts';
 import { settingValues } from './session-values.ts';
 import { lateAfter, timeOf } from './time-limit.ts';
 import { boundTypeOf } from './parameters/types.ts';
-import { CATALOGUE_LIMITS } from '../shared/rows.ts';
+import { CATALOGUE_LIMITS, handOver } from '../shared/rows.ts';
 import type { BoundStatement, BoundType } from '#core/lib/sql/result.ts';
-import type { DescribedText, RunOptions } from '#core/engines/shared/source.ts';
+import type { DescribedText, RowReceiver, RunOptions, StreamOptions } from '#core/engines/shared/source.ts';
 import { STOP_GRACE_MS, type StopSignal } from '../shared/stop.ts';
 import { within } from '../shared/deadline.ts';
 
@@ -222,7 +222,11 @@ async function commit(session: PostgresSession, patience_ms: number): Promise<vo
 }
 
 /** Sends all without waiting for answers. If the transaction did not begin as requested, the call ends here. */
-async function begin(session: PostgresSession, text: string, { timeout_ms, session: caller }: Limits): Promise<void> {
+async function begin(
+  session: PostgresSession,
+  text: string,
+  { timeout_ms, session: caller }: Pick<Limits, 'timeout_ms' | 'session'>,
+): Promise<void> {
   const settings = { ...session.settings, statement_timeout: String(timeOf(session, timeout_ms)) };
   const { line, names } = session;
   const calls = Object.keys(settings).map((name, n) => `set_config('${name}', $${n + 1}, true)`);
@@ -272,6 +276,42 @@ function stoppable<Result>(session: PostgresSession, signal: StopSignal, work: (
       },
     );
   });
+}
+
+/** The name of the statement whose whole result is fetched, beside unnamed ones about its types. */
+const STREAMED = 'streamed';
+
+/** Hands over all rows of a statement. As in `runRead`, the transaction is read-only and the session is reset. */
+export async function streamStatement(
+  session: PostgresSession,
+  statement: BoundStatement,
+  limits: StreamOptions,
+  receiver: RowReceiver,
+  { memory, database, signal }: StatementRun,
+): Promise<void> {
+  refuseTwoPhase(statement.text);
+  const { line } = session;
+  try {
+    await handOver(receiver, ({ begin: start, rows: send }) =>
+      stoppable(session, signal, async () => {
+        await begin(session, 'begin read only', limits);
+        const prepared = await prepare(line, statement, STREAMED, 'within');
+        const source = prepared.columns;
+        await learnWithin(session, source, memory);
+        const empty = { source, truncated: false, affected_rows: null };
+        const { columns } = toResult({ ...empty, rows: [] }, memory);
+        start(columns);
+        await fetchParts(line, prepared, statement, memory, (rows) => send(toResult({ ...empty, rows }, memory).rows));
+      }).catch((error: unknown) => {
+        const translated = translateError(error, { database, text: statement.text });
+        if (translated.reason === LOST) session.retire();
+        throw translated;
+      }),
+    );
+  } finally {
+    session.uses++;
+    await leave(session, 'rollback', 'discard all');
+  }
 }
 
 /**

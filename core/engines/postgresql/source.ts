@@ -19,7 +19,7 @@ import { uncounted, UNCOUNTED_SQL } from './count.ts';
 import { settingNames } from './session-values.ts';
 import { describedColumns } from './plan.ts';
 import { createPipelining } from './pipelining.ts';
-import { queryInternal, describeStatements } from './run.ts';
+import { queryInternal, describeStatements, streamStatement } from './run.ts';
 import { createPostgresRunner } from './runner.ts';
 import type { PostgresSession } from './session.ts';
 import { namesUntrusted, parseUntrusted, type Untrusted, UNTRUSTED_BYTES, untrustedSql } from './sql/untrusted.ts';
@@ -111,6 +111,8 @@ export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): 
 
   return {
     query,
+    stream: (statement, options, receiver) =>
+      using('read', options, (session, call) => streamStatement(session, statement, options, receiver, call)),
     pipelineSlot,
     async describe(text, types, signal) {
       const [described] = await describeNow([{ text, types }], signal);

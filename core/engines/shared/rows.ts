@@ -1,6 +1,7 @@
 import { AppError } from '#core/errors.ts';
 import { keepsDigits } from '#core/lib/exact-json.ts';
 import type { Json, Row } from '#core/lib/sql/result.ts';
+import type { RowReceiver } from './source.ts';
 
 /** Names for the members of a row object: a repeated name gets `_2`, `_3` …, skipping names of other columns. */
 export function uniqueNames(names: readonly string[]): string[] {
@@ -18,6 +19,29 @@ export function uniqueNames(names: readonly string[]): string[] {
     counts.set(name, count);
     return `${name}_${count}`;
   });
+}
+
+/** Bytes and rows of one part of a streamed result: rows are handed over before their memory matters. */
+export const PART_BYTES = 256 * 1024;
+export const PART_ROWS = 1_000;
+/** Maximum bytes of one row of a streamed result. */
+export const LARGEST_ROW = 64 * 1024 * 1024;
+
+/** Hands a result over. Once it has begun, a lost connection is not a reason to run the statement again. */
+export async function handOver(receiver: RowReceiver, work: (receiver: RowReceiver) => Promise<void>): Promise<void> {
+  let begun = false;
+  try {
+    await work({
+      begin(columns) {
+        begun = true;
+        receiver.begin(columns);
+      },
+      rows: (part) => receiver.rows(part),
+    });
+  } catch (error) {
+    if (!begun || !(error instanceof AppError) || error.code !== 'database_unreachable') throw error;
+    throw new AppError('database_unreachable', error.detail, { reason: 'failed', cause: error });
+  }
 }
 
 /** A page of a catalogue. Each row contains the total; a page past the end has one row without a name. */

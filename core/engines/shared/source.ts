@@ -1,5 +1,5 @@
 import type { Network, DialledFetch } from './network.ts';
-import type { BoundStatement, Column, BoundType, QueryResult } from '#core/lib/sql/result.ts';
+import type { BoundStatement, Column, BoundType, QueryResult, Row } from '#core/lib/sql/result.ts';
 import type { ParameterType } from '#core/lib/sql/statement.ts';
 import type { StopSignal } from './stop.ts';
 import type { Table, TableColumn, TableIndex } from '#core/contract/definitions/schema.ts';
@@ -91,6 +91,16 @@ export interface Changes {
   readonly all: number;
 }
 
+/** Receives the whole result of a statement in parts. */
+export interface RowReceiver {
+  /** Called once, before any rows. The same array describes every part. */
+  begin(columns: readonly Column[]): void;
+  /** The next part is fetched once the promise resolves; a rejection ends the statement. */
+  rows(part: readonly Row[]): Promise<void>;
+}
+
+export type StreamOptions = Pick<RunOptions, 'timeout_ms' | 'session' | 'signal'>;
+
 /** A slot for one statement behind other fast statements on a shared session. A slot is used once. */
 export interface PipelineSlot {
   /** Rejects as `Source.query` does. Null: the statement needs an exclusive session; run it with `Source.query`. */
@@ -144,6 +154,11 @@ export interface Source {
    */
   schemaMark?(): Promise<string | null>;
   query(statement: BoundStatement, options: RunOptions): Promise<QueryResult>;
+  /**
+   * Runs a statement in a read-only session and hands over all of its rows, a part at a time. When it rejects, rows may have been
+   * handed over. Errors of the receiver are passed on.
+   */
+  stream(statement: BoundStatement, options: StreamOptions, receiver: RowReceiver): Promise<void>;
   /** The name of the grammar that the server's settings select. Absent: the engine has one grammar. */
   grammar?(): Promise<string>;
   /**

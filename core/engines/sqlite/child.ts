@@ -23,6 +23,8 @@ function answer(question: SqliteQuestion): SqliteAnswer {
     }
     if (!engine) throw new Error('No database file was opened.');
     if (question.ask === 'run') return { answer: 'rows', result: engine.run(question) };
+    if (question.ask === 'stream') return { answer: 'streaming', columns: engine.stream(question) };
+    if (question.ask === 'part') return { answer: 'part', part: engine.part() };
     if (question.ask === 'describe') return { answer: 'described', statements: engine.describe(question.texts) };
     if (question.ask === 'rollback') {
       engine.rollback();

@@ -1,8 +1,8 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { uniqueNames } from '../shared/rows.ts';
+import { LARGEST_ROW, PART_BYTES, PART_ROWS, uniqueNames } from '../shared/rows.ts';
 import type { Column } from '#core/lib/sql/result.ts';
 import { createSqliteGuard, type SqlitePolicy } from './guard.ts';
-import type { SqliteDescribed, SqliteFault, SqliteRows, SqliteRun } from './messages.ts';
+import type { SqliteDescribed, SqliteFault, SqlitePart, SqliteRows, SqliteRun } from './messages.ts';
 import { columnRule, type SqliteValue } from './values.ts';
 
 /** Maximum of compiled statements that a session caches. */
@@ -17,11 +17,21 @@ const NOTHING = /^(?:[\s;]|--[^\n]*(?:\n|$)|\/\*[\s\S]*?(?:\*\/|$))*$/;
 export interface SqliteEngine {
   /** Runs one statement. With the `write` policy its transaction stays open until `commit`. */
   run(request: SqliteRun): SqliteRows;
+  /** Starts a reading statement. Until its last part was read, no other statement runs. */
+  stream(request: SqliteRun): readonly Column[];
+  part(): SqlitePart;
   commit(): void;
   rollback(): void;
   describe(texts: readonly string[]): SqliteDescribed[];
   /** Rolls back an open transaction and returns the error as plain data. */
   fault(error: unknown): SqliteFault;
+}
+
+/** A statement whose rows are read in parts. */
+interface Streamed {
+  readonly compiled: Compiled;
+  readonly policy: SqlitePolicy;
+  readonly rows: Iterator<SqliteValue[]>;
 }
 
 interface Compiled {
@@ -47,6 +57,7 @@ class OpenDatabase implements SqliteEngine {
   readonly #last: StatementSync;
   #seen: unknown;
   readonly #cache = new Map<string, Compiled>();
+  #streamed: Streamed | null = null;
 
   constructor(path: string, writable: boolean) {
     this.#database = new DatabaseSync(path, {
@@ -77,6 +88,26 @@ class OpenDatabase implements SqliteEngine {
     // After a statement that changes nothing, SQLite still reports the count of the statement before.
     const direct = all === 0 ? 0 : Number(this.#last.get()?.['n']);
     return { ...found, changes: { direct, all } };
+  }
+
+  stream(request: SqliteRun): readonly Column[] {
+    if (!this.#reportsFaults()) throw new Error(SILENT);
+    this.#followSchema();
+    const { policy } = request;
+    return this.#under(policy, () => {
+      const compiled = this.#compiledFor(request);
+      const rows = compiled.columns.length > 0 ? valuesIn(compiled, request.values) : [];
+      this.#streamed = { compiled, policy, rows: rows[Symbol.iterator]() };
+      return compiled.columns;
+    });
+  }
+
+  part(): SqlitePart {
+    const streamed = this.#streamed;
+    if (streamed === null) throw new Error('No statement is being read.');
+    const part = this.#under(streamed.policy, () => nextPart(streamed));
+    if (part.is_last) this.#streamed = null;
+    return part;
   }
 
   fault(error: unknown): SqliteFault {
@@ -115,6 +146,15 @@ class OpenDatabase implements SqliteEngine {
       return work();
     } finally {
       this.#guard.policy.current = 'trusted';
+    }
+  }
+
+  /** Deno (2.9) ends the rows of a statement that fails as if they were all. */
+  #reportsFaults(): boolean {
+    try {
+      return [...this.#database.prepare('SELECT abs(-9223372036854775807 - 1)').iterate()].length < 0;
+    } catch {
+      return true;
     }
   }
 
@@ -172,6 +212,9 @@ class OpenDatabase implements SqliteEngine {
   }
 }
 
+const SILENT =
+  'This host runs on a runtime that does not report when a SQLite statement fails after its first rows, so a file could be cut without notice. Use a host that runs on Bun.';
+
 /** SQLite compiles the first statement of a text and silently ignores the rest. */
 function checkAlone(text: string, statement: StatementSync): void {
   const compiled = sourceOf(statement);
@@ -189,20 +232,42 @@ function sourceOf(statement: StatementSync): string | null {
   }
 }
 
-function fetch({ statement, keys, encoders }: Compiled, request: SqliteRun): { rows: string; truncated: boolean } {
+/** The declared type of a row does not know setReturnArrays. */
+const valuesIn = ({ statement }: Compiled, values: SqliteRun['values']): Iterable<SqliteValue[]> =>
+  statement.iterate(...values) as Iterable<SqliteValue[]>;
+
+function fetch(compiled: Compiled, request: SqliteRun): { rows: string; truncated: boolean } {
   let bytes = 0;
   const lines: string[] = [];
-  // The declared type of a row does not know setReturnArrays.
-  for (const row of statement.iterate(...request.values) as Iterable<SqliteValue[]>) {
+  for (const row of valuesIn(compiled, request.values)) {
     if (lines.length >= request.max_rows || bytes + sizeOf(row) > request.max_bytes)
       return { rows: `[${lines.join(',')}]`, truncated: true };
-    let line = '';
-    for (let i = 0; i < keys.length; i++) line += keys[i]! + encoders[i]!(row[i]!);
-    bytes += line.length + 2;
+    const line = lineOf(row, compiled);
+    bytes += line.length + 1;
     if (bytes > request.max_bytes) return { rows: `[${lines.join(',')}]`, truncated: true };
-    lines.push(`${line}}`);
+    lines.push(line);
   }
   return { rows: `[${lines.join(',')}]`, truncated: false };
+}
+
+function lineOf(row: readonly SqliteValue[], { keys, encoders }: Compiled): string {
+  let line = '';
+  for (let i = 0; i < keys.length; i++) line += keys[i]! + encoders[i]!(row[i]!);
+  return `${line}}`;
+}
+
+function nextPart({ compiled, rows }: Streamed): SqlitePart {
+  let bytes = 0;
+  const lines: string[] = [];
+  while (lines.length < PART_ROWS && bytes < PART_BYTES) {
+    const next = rows.next();
+    if (next.done === true) return { rows: `[${lines.join(',')}]`, is_last: true };
+    if (sizeOf(next.value) > LARGEST_ROW) throw new Error(`The result has a row of more than ${LARGEST_ROW / 1024 / 1024} MiB.`);
+    const line = lineOf(next.value, compiled);
+    bytes += line.length;
+    lines.push(line);
+  }
+  return { rows: `[${lines.join(',')}]`, is_last: false };
 }
 
 /** Bytes of the long values of a row, to skip a huge row before it is encoded. */

@@ -5,6 +5,9 @@ import type { SqliteValue } from './values.ts';
 export type SqliteQuestion =
   | { readonly ask: 'open'; readonly path: string; readonly writable: boolean }
   | ({ readonly ask: 'run' } & SqliteRun)
+  /** Starts a statement whose rows `part` fetches. */
+  | ({ readonly ask: 'stream' } & SqliteRun)
+  | { readonly ask: 'part' }
   | { readonly ask: 'commit' }
   | { readonly ask: 'rollback' }
   | { readonly ask: 'describe'; readonly texts: readonly string[] };
@@ -30,6 +33,13 @@ export interface SqliteRows {
   readonly changes?: { readonly direct: number; readonly all: number };
 }
 
+/** The next rows of a streamed statement. */
+export interface SqlitePart {
+  /** JSON text, as in `SqliteRows`. */
+  readonly rows: string;
+  readonly is_last: boolean;
+}
+
 export interface SqliteFault {
   readonly message: string;
   /** SQLite's extended result code. Null: the error was raised by Sluice. */
@@ -44,6 +54,8 @@ export type SqliteDescribed = { readonly columns: readonly Column[] } | { readon
 export type SqliteAnswer =
   | { readonly answer: 'opened' }
   | { readonly answer: 'rows'; readonly result: SqliteRows }
+  | { readonly answer: 'streaming'; readonly columns: readonly Column[] }
+  | { readonly answer: 'part'; readonly part: SqlitePart }
   | { readonly answer: 'committed' }
   | { readonly answer: 'rolled back' }
   | { readonly answer: 'described'; readonly statements: readonly SqliteDescribed[] }

@@ -4,7 +4,9 @@ import { type ChildEnded, startChild } from '../shared/files/child.ts';
 import type { PooledSession } from '../shared/session-pool.ts';
 import { toSqliteError } from './errors.ts';
 import type { SqliteAnswer, SqliteQuestion, SqliteRows, SqliteRun } from './messages.ts';
-import type { Column } from '#core/lib/sql/result.ts';
+import type { Column, Row } from '#core/lib/sql/result.ts';
+import { handOver } from '../shared/rows.ts';
+import type { RowReceiver } from '#core/engines/shared/source.ts';
 
 /** Decides whether a writing statement is committed. */
 export type Commits = (result: SqliteRows) => boolean;
@@ -12,6 +14,8 @@ export type Commits = (result: SqliteRows) => boolean;
 export interface SqliteSession extends PooledSession {
   /** With the `write` policy the transaction is committed; once that has begun, `signal` no longer stops it. */
   run(request: SqliteRun, signal: AbortSignal, commits?: Commits): Promise<SqliteRows>;
+  /** Hands over the rows of a reading statement. If that ends early, the process is killed. */
+  stream(request: SqliteRun, receiver: RowReceiver, signal: AbortSignal): Promise<void>;
   /** For each text its columns, or why it does not compile. */
   describe(texts: readonly string[], signal: AbortSignal): Promise<(readonly Column[] | AppError)[]>;
 }
@@ -25,7 +29,8 @@ export async function openSqliteSession(path: string, writable: boolean, signal:
 
   async function askFor<Kind extends SqliteAnswer['answer']>(kind: Kind, question: SqliteQuestion, stop?: AbortSignal) {
     const answer = await child.ask(question, stop);
-    if (answer.answer === 'fault') throw toSqliteError(answer.fault, question.ask === 'run' ? question : {});
+    if (answer.answer === 'fault')
+      throw toSqliteError(answer.fault, question.ask === 'run' || question.ask === 'stream' ? question : {});
     if (answer.answer !== kind) throw new AppError('internal', 'The SQLite process sent an unexpected answer.');
     return answer as Extract<SqliteAnswer, { answer: Kind }>;
   }
@@ -49,6 +54,22 @@ export async function openSqliteSession(path: string, writable: boolean, signal:
       else await askFor('rolled back', { ask: 'rollback' });
       return result;
     },
+    stream: (request, receiver, stop) =>
+      handOver(receiver, async (to) => {
+        const { columns } = await askFor('streaming', { ask: 'stream', ...request }, stop);
+        try {
+          to.begin(columns);
+          for (let is_last = false; !is_last;) {
+            const { part } = await askFor('part', { ask: 'part' }, stop);
+            ({ is_last } = part);
+            const rows = JSON.parse(part.rows) as Row[];
+            if (rows.length > 0) await to.rows(rows);
+          }
+        } catch (error) {
+          await child.kill();
+          throw error;
+        }
+      }),
     async describe(texts, stop) {
       const { statements } = await askFor('described', { ask: 'describe', texts }, stop);
       return statements.map((one, n) => ('columns' in one ? one.columns : toSqliteError(one.fault, { text: texts[n] ?? '' })));

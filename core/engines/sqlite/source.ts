@@ -6,7 +6,7 @@ import { CATALOGUE_LIMITS, textOf } from '../shared/rows.ts';
 import { createSessionPool } from '../shared/session-pool.ts';
 import type { BoundStatement, QueryResult, Row } from '#core/lib/sql/result.ts';
 import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
-import type { Description, DialPolicy, RunOptions, Source } from '#core/engines/shared/source.ts';
+import type { Description, DialPolicy, RowReceiver, RunOptions, Source, StreamOptions } from '#core/engines/shared/source.ts';
 import type { StopSignal } from '../shared/stop.ts';
 import { createCatalogue, SCHEMA_SQL } from './catalogue.ts';
 import { replacesRows } from './count.ts';
@@ -44,6 +44,18 @@ export function openSqlite(settings: ConnectionSettings, policy: DialPolicy): So
       ),
     );
     return { ...found, rows: JSON.parse(found.rows) as Row[] };
+  }
+
+  function stream(
+    statement: BoundStatement,
+    { timeout_ms, signal: caller }: StreamOptions,
+    receiver: RowReceiver,
+  ): Promise<void> {
+    const values = statement.values.map((value, i) => toSqliteValue(value, statement.types[i] ?? 'string'));
+    const request = { text: statement.text, values, policy: 'read', max_rows: 0, max_bytes: 0 } as const;
+    return withDeadline(timeout_ms, caller, (signal) =>
+      using('read', signal, (session) => session.stream(request, receiver, signal)),
+    );
   }
 
   /** A killed write leaves its journal behind, and a read-only handle cannot roll it back. */
@@ -85,6 +97,7 @@ export function openSqlite(settings: ConnectionSettings, policy: DialPolicy): So
 
   return {
     query,
+    stream,
     async describe(text, _, caller) {
       const [columns] = await runInternal((session, signal) => session.describe([text], signal), caller);
       if (!Array.isArray(columns)) throw columns;
