@@ -52,6 +52,12 @@ export function createHostState(options: HostOptions) {
       secrets: { open: options.openSecret, resolve: options.resolveSecret ?? refuseReference },
       log,
     }),
+    /** Sessions of downloads, apart from those of calls. */
+    file_sources: createConnectionPools({
+      open: options.openSource,
+      secrets: { open: options.openSecret, resolve: options.resolveSecret ?? refuseReference },
+      log,
+    }),
     pseudonym: createPseudonym(keys),
     names: createHostNames({ always: options.allowed_hosts, path: options.names_path ?? null, copies, log }),
     /** The URL of the listener; null: the host does not listen. */

@@ -2,6 +2,7 @@ import { type Endpoint, WHOLE } from '#core/edge/mcp-endpoint.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { withTimeout } from '#core/lib/with-timeout.ts';
 import { LOCAL } from './auth/caller.ts';
+import { ofFiles } from './call/files/download.ts';
 import { createSlotShares } from './connections/slot-shares.ts';
 import { NO_FILES } from './control/side-snapshot-files.ts';
 import { createSideSnapshots } from './control/side-snapshots.ts';
@@ -59,7 +60,7 @@ export function createHost(options: HostOptions): Host {
     acknowledge,
   });
   const path = createRequestPath(options, state, { serving, control, beside });
-  const { auth, observation, dispatch, listener } = path;
+  const { auth, observation, dispatch, listener, downloads } = path;
   const dismiss = createDismissal({ ...state, ...path, serving });
   const followers = createFollowers(options, { ...state, ...path, load, serving, control, beside, dismiss, acknowledge });
   const owner = `${options.id}/${options.boot_id}`;
@@ -69,6 +70,7 @@ export function createHost(options: HostOptions): Host {
   serving.beforeChange((registry, others) => {
     if (registry !== null) options.onServe?.(registry.server);
     sources.use([...others.flatMap(({ connections }) => connections), ...(registry?.connections ?? [])]);
+    state.file_sources.use(registry?.connections.map((connection) => ofFiles(connection, registry.server)) ?? []);
     samples.use(registry?.server ?? null);
     if (registry === null) return;
     slot_shares?.refresh();
@@ -101,7 +103,8 @@ export function createHost(options: HostOptions): Host {
       // While the host shuts down, requests are refused with a reason; a closed port would give none.
       serving.pause(ENDING);
       await drain(running, grace, ENDING);
-      const ends = [listener.close(500), sources.close(), auth.keep(), observation.close()];
+      downloads.end(ENDING);
+      const ends = [listener.close(500), sources.close(), state.file_sources.close(), auth.keep(), observation.close()];
       if (slot_shares !== null) ends.push(slot_shares.close());
       await withTimeout(Promise.all(ends), 1_000, () => undefined);
       observation.usage.close();

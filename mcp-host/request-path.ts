@@ -3,6 +3,9 @@ import { LOCAL } from './auth/caller.ts';
 import { createCandidateAuth } from './auth/candidates.ts';
 import { createAppViews } from './call/app-views.ts';
 import { createConfirmations } from './call/confirmation/confirmations.ts';
+import { createDownloads } from './call/files/download.ts';
+import { createFileLinks } from './call/files/file-links.ts';
+import { createFileUses } from './call/files/file-uses.ts';
 import { createPageCursors } from './call/page-cursors.ts';
 import type { Control } from './control/control.ts';
 import type { SideSnapshots } from './control/side-snapshots.ts';
@@ -62,6 +65,17 @@ export function createRequestPath(options: HostOptions, state: HostState, { serv
     control,
     log,
   });
+  const files = createFileLinks({ keys, passport: auth.passport, urlOf: auth.urlOf, now });
+  const downloads = createDownloads({
+    ...state,
+    links: files,
+    uses: createFileUses(redis, now),
+    auth,
+    seenBy: serving.seenBy,
+    pools: state.file_sources,
+    usage: observation.usage,
+    log,
+  });
   const dispatch = createDispatch({
     ...state,
     confirmations,
@@ -69,6 +83,7 @@ export function createRequestPath(options: HostOptions, state: HostState, { serv
     observe: observation.observe,
     app_views: createAppViews(view_page),
     pages: createPageCursors(keys),
+    files,
     log,
   });
   const replays = createReplays({
@@ -82,6 +97,14 @@ export function createRequestPath(options: HostOptions, state: HostState, { serv
     post: (answer) => control.post('replay', answer),
     log,
   });
-  const transports = createTransports(options, { ...state, ...observation, dispatch, auth, candidates, serving });
-  return { ...transports, auth, candidates, decisions: confirmations.decisions, observation, dispatch, replays };
+  const transports = createTransports(options, {
+    ...state,
+    ...observation,
+    dispatch,
+    auth,
+    candidates,
+    serving,
+    download: downloads.answer,
+  });
+  return { ...transports, auth, candidates, decisions: confirmations.decisions, observation, dispatch, replays, downloads };
 }

@@ -17,6 +17,9 @@ export interface Endpoint {
 /** Path of the HTTP+SSE transport of 2024-11-05, with the same content as `/mcp`. */
 export const SSE_PATH = '/sse';
 
+/** The path of downloads of whole results, on the same hosts; a sealed call follows. */
+export const FILE_PATH = '/f/';
+
 /** `/mcp`: everything that the caller can see. */
 export const WHOLE: Endpoint = { path: '', toolset: null, tag: null, read_only: false, candidate: null };
 const READ_ONLY: Endpoint = { ...WHOLE, path: '/readonly', read_only: true };

@@ -16,8 +16,18 @@ export const cellText = (value: unknown): string => {
 /** An apostrophe prevents spreadsheets from running a cell as a formula; numbers do not need it. */
 const guarded = (text: string): string => (FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text);
 
+/** A text that stays as it is in a field, and that a spreadsheet does not run. */
+const PLAIN = /^[^=+\-@\t\r\n",][^"\r\n,]*$/;
+
+/** A cell as a field: null is an empty field, an empty text a quoted one. */
+export function csvCell(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  if (typeof value === 'number') return String(value);
+  const text = cellText(value);
+  return PLAIN.test(text) ? text : csvField(guarded(text));
+}
+
 /** RFC 4180 with a header line; null is an empty field, an empty text a quoted one. */
 export function toCsv(head: readonly string[], rows: readonly (readonly unknown[])[]): string {
-  const field = (value: unknown) => (value === null || value === undefined ? '' : csvField(guarded(cellText(value))));
-  return [head, ...rows].map((line) => `${line.map(field).join(',')}\r\n`).join('');
+  return [head, ...rows].map((line) => `${line.map(csvCell).join(',')}\r\n`).join('');
 }

@@ -16,6 +16,18 @@ const NEXT_SCHEMA = { type: 'string', description: 'More rows follow: pass it as
 export const continues = (name: string, { description }: Schema): boolean =>
   name === AFTER && description === AFTER_SCHEMA.description;
 
+const FILE_SCHEMA = {
+  type: 'object',
+  description: 'Where a person can download the whole result as a file, until it expires',
+  properties: {
+    url: { type: 'string' },
+    format: { type: 'string' },
+    expires_at: { type: 'string', format: 'date-time' },
+    rows: { type: 'integer', description: 'Rows in the file, when the result here is complete' },
+  },
+  required: ['url', 'format', 'expires_at'],
+};
+
 const withProperty = (schema: Schema, name: string, value: Schema): Schema => {
   const { properties = {} } = schema;
   return typeof properties === 'object' ? { ...schema, properties: { ...properties, [name]: value } } : schema;
@@ -24,3 +36,6 @@ const withProperty = (schema: Schema, name: string, value: Schema): Schema => {
 /** Adds the cursor to the schemas of a paged tool. */
 export const pagedInput = (schema: Schema): Schema => withProperty(schema, AFTER, AFTER_SCHEMA);
 export const pagedOutput = (schema: Schema | null): Schema | null => schema && withProperty(schema, 'next', NEXT_SCHEMA);
+
+/** Adds the address of the whole result to the schema of a tool that offers a file. */
+export const filedOutput = (schema: Schema | null): Schema | null => schema && withProperty(schema, 'file', FILE_SCHEMA);

@@ -16,7 +16,7 @@ import type { View } from '#core/contract/definitions/view.ts';
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import type { Claims } from '#core/query/identity.ts';
 import type { Scope } from '#core/contract/operation.ts';
-import type { PageBy, TextFormat } from '#core/contract/definitions/pages.ts';
+import type { FileFormat, PageBy, TextFormat } from '#core/contract/definitions/pages.ts';
 import type { PromptArgument, PromptMessage } from '#core/contract/definitions/prompts.ts';
 import type { Annotations, ReturnType as ToolReturnType } from '#core/contract/definitions/tools.ts';
 import type { Confirm } from '#core/contract/definitions/write-guard.ts';
@@ -80,6 +80,7 @@ function define(k: Kit) {
       max_tokens: k.int(),
       page_by: k.list<PageBy[]>(),
       text_format: k.text().$type<TextFormat>().notNull().default('json'),
+      files: k.text().$type<FileFormat>(),
       max_affected_rows: k.int(),
       confirm: k.text().$type<Confirm>().notNull().default('never'),
       confirm_rows: k.int(),
@@ -141,6 +142,7 @@ function define(k: Kit) {
       /** Null: the default budget. */
       token_budget: k.int(),
       find_tools: k.bool().notNull().default(false),
+      files: k.bool().notNull().default(false),
       enabled: k.bool().notNull(),
     },
     (t) => [k.unique('toolsets_name').on(t.name)],

@@ -108,6 +108,15 @@ export function createAccessTokens({ keys, addresses, isIssuer, now }: AccessTok
       const claims = owners.get(owner);
       return (claims && admit(claims, server)?.rights) ?? null;
     },
+    passport({ owner }) {
+      const claims = owners.get(owner);
+      return claims === undefined ? null : { ...claims };
+    },
+    readmit({ owner }, server, passport) {
+      // Every host seals and opens passports with the same key, so it has the form in which another one wrote it.
+      const caller = admit(owners.get(owner) ?? ((passport ?? undefined) as TokenClaims | undefined), server);
+      return caller?.owner === owner ? caller : null;
+    },
     issue(client_id, server, issuer, audience) {
       const client = clientOf(server, client_id);
       if (client === undefined || current === undefined) throw new Error('A token can only be issued with a client and a key.');

@@ -13,7 +13,7 @@ import { type Ask, createIntrospection } from './introspection.ts';
 import { metadataAt, resourceMetadataUrl } from './metadata.ts';
 import { type Admission, ANONYMOUS, type Caller } from './caller.ts';
 import type { Rights, ToolsetAccess } from './rights.ts';
-import { type Credential, INVALID, isCaller, type Refusal, type RequestOrigin, type Scheme } from './scheme.ts';
+import { type Credential, INVALID, isCaller, type Passport, type Refusal, type RequestOrigin, type Scheme } from './scheme.ts';
 import { PLAYGROUND_PREFIX } from '#core/edge/playground-token.ts';
 import { createPlayground, isPlaygroundOwner, isPlaygroundToken } from './playground.ts';
 import { createTokenEndpoint } from './token-endpoint.ts';
@@ -66,6 +66,12 @@ export interface Auth {
   holds(admitted: Admission, server: FrozenServer): boolean;
   /** Returns what an admitted caller may see now; null: the same as when it was admitted. */
   rights(admitted: Admission, server: FrozenServer): Rights | null;
+  /** What admits a caller again on another host (`Scheme`); null: its owner is enough, or nothing does. */
+  passport(admitted: Admission, server: FrozenServer): Passport | null;
+  /** The caller as it would be admitted now, without a credential; null: it would not be. */
+  readmit(admitted: Admission, server: FrozenServer, passport: Passport | null): Caller | null;
+  /** The URL of a path of this host at the origin that a client requested. */
+  urlOf(path: string, origin: string | null): string;
   /** The `WWW-Authenticate` header that asks a signed-in person for scopes (RFC 6750 section 3.1). */
   challenge(scopes: readonly string[], from: RequestOrigin): string;
   useTokens(tokens: readonly LiveToken[]): Promise<void>;
@@ -210,6 +216,14 @@ export function createAuth(options: AuthOptions): Auth {
       isPlaygroundOwner(admitted.owner)
         ? playground.rights(admitted.owner)
         : (schemeOf(server)?.rights?.(admitted, server) ?? null),
+    passport: (admitted, server) => schemeOf(server)?.passport?.(admitted, server) ?? null,
+    readmit(admitted, server, passport) {
+      if (isPlaygroundOwner(admitted.owner)) return playground.readmit(admitted.owner);
+      const scheme = schemeOf(server);
+      if (scheme === null) return admitted.owner === ANONYMOUS.owner ? ANONYMOUS : null;
+      return scheme.readmit(admitted, server, passport);
+    },
+    urlOf: (path, origin) => addresses.at(origin, path),
     challenge: (scopes, from) =>
       `Bearer resource_metadata="${metadataUrl(from)}", error="insufficient_scope", scope="${scopes.join(' ')}"`,
     useTokens: (tokens) => bearer.use(tokens),

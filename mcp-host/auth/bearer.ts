@@ -129,6 +129,10 @@ class TokenScheme implements Bearer {
     return this.#by_id.get(owner.slice(OWNER.length))?.caller.rights ?? null;
   }
 
+  readmit(admitted: Admission): Caller | null {
+    return this.holds(admitted) ? (this.#by_id.get(admitted.owner.slice(OWNER.length))?.caller ?? null) : null;
+  }
+
   async load(): Promise<void> {
     try {
       const found = await this.#options.file.read();
@@ -262,5 +266,7 @@ export function withSideTokens(bearer: Bearer, scheme: Scheme): Scheme {
     check: (credential, server) => schemeOf(credential).check(credential, server),
     holds: (admitted, server) => issuingScheme(admitted).holds(admitted, server),
     rights: (admitted, server) => issuingScheme(admitted).rights?.(admitted, server) ?? null,
+    passport: (admitted, server) => issuingScheme(admitted).passport?.(admitted, server) ?? null,
+    readmit: (admitted, server, passport) => issuingScheme(admitted).readmit(admitted, server, passport),
   };
 }

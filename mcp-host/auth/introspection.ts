@@ -44,6 +44,8 @@ interface Admitted {
   readonly scopes: readonly string[];
   /** Digests of its tokens that were active at their last check. */
   readonly tokens: readonly string[];
+  /** As its last token said. */
+  readonly caller: Caller;
 }
 
 const TIMEOUT_MS = 5_000;
@@ -135,6 +137,11 @@ export function createIntrospection(options: IntrospectionOptions): Scheme {
       const admitted = verdicts.admitted(owner);
       return admitted === undefined ? null : rightsOfScopes(toolsets(), admitted.scopes);
     },
+    readmit({ owner }, server) {
+      verdicts.follow(server);
+      const admitted = owner.startsWith(OWNER) ? verdicts.admitted(owner) : undefined;
+      return admitted === undefined ? null : { ...admitted.caller, rights: rightsOfScopes(toolsets(), admitted.scopes) };
+    },
   };
 }
 
@@ -197,12 +204,13 @@ class Verdicts {
     return entry !== undefined && entry.ends > this.#now() ? entry.value : undefined;
   }
 
-  #admit({ owner, claims }: Caller, digest: string, ends: number): void {
+  #admit(caller: Caller, digest: string, ends: number): void {
+    const { owner, claims } = caller;
     const before = this.admitted(owner)?.tokens ?? [];
     const tokens = [...before.filter((one) => one !== digest), digest].slice(-TOKENS_EACH);
     const last = Math.max(ends, this.#owners.get(owner)?.ends ?? 0);
     const until = this.#ticks() + last - this.#now();
-    this.#owners.set(owner, { value: { scopes: scopesOf(claims), tokens }, ends: last }, until);
+    this.#owners.set(owner, { value: { scopes: scopesOf(claims), tokens, caller }, ends: last }, until);
     this.#owner_of.set(digest, owner, until);
   }
 

@@ -12,6 +12,8 @@ export interface Playground {
   check(token: string, from: RequestOrigin): Promise<Caller | Refusal>;
   /** Whether an admitted caller would still be admitted now. */
   holds(owner: string): boolean;
+  /** The caller, if it would still be admitted now. */
+  readmit(owner: string): Caller | null;
   /** What an admitted caller may see now. */
   rights(owner: string): Rights | null;
 }
@@ -28,31 +30,32 @@ export function createPlayground(
   now: () => number,
   toolsets: () => readonly ToolsetAccess[],
 ): Playground {
-  const owners = createExpiringMap<PlaygroundCaller>(now, SESSIONS);
+  const owners = createExpiringMap<{ readonly caller: PlaygroundCaller; readonly username: string }>(now, SESSIONS);
   const rightsOfCaller = ({ identity, toolsets: granted }: PlaygroundCaller): Rights =>
     granted === BY_GROUPS ? rightsOfPerson(toolsets(), identity.groups, []) : rightsOf(granted);
+  const toCaller = (
+    owner: string,
+    { caller, username }: { readonly caller: PlaygroundCaller; readonly username: string },
+  ): Caller => createCaller(owner, callerName(`${OWNER}${username}`), rightsOfCaller(caller), caller.claims, caller.identity);
   return {
     async check(token, { ours }) {
       if (!ours()) return INVALID;
       const claims = await verifyPlaygroundToken(keys, token, new Date(now()));
       if (claims === null) return INVALID;
-      const { identity, claims: claims_of_caller } = claims.caller;
       // A session belongs to the caller that was impersonated when it was opened.
       const caller_digest = createHash('sha256').update(JSON.stringify(claims.caller)).digest('base64url').slice(0, 16);
       const owner = `${OWNER}${claims.session_id}:${caller_digest}`;
-      owners.set(owner, claims.caller, Math.max(claims.ends, owners.until(owner)));
-      return createCaller(
-        owner,
-        callerName(`${OWNER}${claims.username}`),
-        rightsOfCaller(claims.caller),
-        claims_of_caller,
-        identity,
-      );
+      owners.set(owner, claims, Math.max(claims.ends, owners.until(owner)));
+      return toCaller(owner, claims);
     },
     holds: (owner) => owners.get(owner) !== undefined,
+    readmit(owner) {
+      const known = owners.get(owner);
+      return known === undefined ? null : toCaller(owner, known);
+    },
     rights(owner) {
-      const caller = owners.get(owner);
-      return caller === undefined ? null : rightsOfCaller(caller);
+      const known = owners.get(owner);
+      return known === undefined ? null : rightsOfCaller(known.caller);
     },
   };
 }

@@ -20,6 +20,8 @@ export interface Credential {
   readonly path: string;
 }
 
+export type Passport = Readonly<Record<string, unknown>>;
+
 /** How callers of one `auth_type` are authenticated. */
 export interface Scheme {
   /** The caller of a remembered credential; null: `check` has to be called. */
@@ -33,6 +35,13 @@ export interface Scheme {
   holds(admitted: Admission, server: FrozenServer): boolean;
   /** What an admitted caller may see now; null: not known. Absent: its rights do not change. */
   readonly rights?: (admitted: Admission, server: FrozenServer) => Rights | null;
+  /**
+   * What admits an owner again on a host that did not see its token, as JSON; null: nothing does. It is no credential. Absent: every
+   * host knows all owners.
+   */
+  readonly passport?: (admitted: Admission, server: FrozenServer) => Passport | null;
+  /** The caller as it would be admitted now, with its current rights and values; null: it would not be admitted. */
+  readonly readmit: (admitted: Admission, server: FrozenServer, passport: Passport | null) => Caller | null;
   /** The issuers from which clients can get tokens without help. @param local_issuer this host as an issuer. */
   readonly issuers?: (server: FrozenServer, local_issuer: string) => readonly string[];
   /** The scopes that a client requests from its issuer. @param path the part of the endpoint's path after `/mcp`. */

@@ -3,9 +3,9 @@ import type { FrozenQuery } from '#core/query/frozen-query.ts';
 import type { ExecutionResult, QueryPlan } from '#core/query/query.ts';
 import type { FrozenConnection, FrozenTool } from '#snapshots/format/format.ts';
 import type { ErrorCode } from '#core/errors.ts';
-import type { RpcError } from '#mcp-host/protocol/messages.ts';
-import type { RequestRecord } from '#mcp-host/requests/request-record.ts';
+import type { Members, RpcError } from '#mcp-host/protocol/messages.ts';
 import type { CallContext } from './context.ts';
+import type { FileLinks } from './files/file-links.ts';
 
 /** A definition with a query to run. */
 export interface Callable {
@@ -22,6 +22,17 @@ export interface Fault {
   readonly in_arguments: boolean;
 }
 
+/** A call whose result is written. */
+export interface AnsweredCall<E> {
+  readonly entry: E;
+  /** Including those that a person filled in. */
+  readonly args: Members;
+  readonly context: CallContext;
+  readonly files: FileLinks;
+  /** Rows of the whole result; null: the answer has only a part of them. */
+  readonly whole_rows: number | null;
+}
+
 /** Writes the answers to calls of one kind of definition. */
 export interface ResultWriter<E extends Callable> {
   readonly kind: 'tool' | 'resource';
@@ -33,7 +44,7 @@ export interface ResultWriter<E extends Callable> {
     next: string | null,
   ) => string | Promise<string>;
   /** Adds notes for this caller alone; several calls may share the members. */
-  readonly addNotes: (members: string, record: RequestRecord) => string;
+  readonly addNotes: (members: string, call: AnsweredCall<E>) => string;
   /** The members of an answer, or the error to send instead. */
   readonly failure: (fault: Fault, context: CallContext) => string | RpcError;
   /** Returns the tool, if it may ask a person before it runs; else null. */

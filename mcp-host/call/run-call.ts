@@ -6,7 +6,7 @@ import { sessionOf } from '#core/query/session.ts';
 import type { CallFacts } from '#core/query/value-sources.ts';
 import type { ParameterValues } from '#core/query/values.ts';
 import { holderOf } from '#mcp-host/auth/caller.ts';
-import type { Members } from '#mcp-host/protocol/messages.ts';
+import { isMembers, type Members } from '#mcp-host/protocol/messages.ts';
 import type { CallResult } from './cache.ts';
 import { guardedWrite, type Review } from './confirmation/guarded-write.ts';
 import { fillMissing } from './confirmation/missing-arguments.ts';
@@ -202,10 +202,16 @@ function write<E extends Callable>(call: Call<E>, outcome: ExecutionResult): str
 }
 
 /** Records the call in the request log, the caller's stream and the samples. @returns the members of the answer. */
-function record<E extends Callable>(call: Call<E>, { pending }: Resolved, result: CallResult): string {
+function record<E extends Callable>(call: Call<E>, { pending, facts, position }: Resolved, result: CallResult): string {
   const { writer, entry, sent, context, services } = call;
   const { record, ask } = context;
-  const members = writer.addNotes(result.members, record);
+  const members = writer.addNotes(result.members, {
+    entry,
+    args: isMembers(facts.arguments) ? facts.arguments : {},
+    context,
+    files: services.files,
+    whole_rows: result.truncated || position !== null ? null : result.rows,
+  });
   record.rows = result.rows;
   record.bytes = members.length;
   // A call that joined another call's run has waited no longer than its duration.

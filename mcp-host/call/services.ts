@@ -8,6 +8,7 @@ import type { AppViews } from './app-views.ts';
 import type { Confirmations } from './confirmation/pending-call.ts';
 import type { ResultCache } from './cache.ts';
 import type { PageCursors } from './page-cursors.ts';
+import type { FileLinks } from './files/file-links.ts';
 
 /** Services of the host that all calls share. */
 export interface CallServices {
@@ -21,6 +22,8 @@ export interface CallServices {
   /** Pages that draw results in clients with MCP Apps. */
   readonly app_views: AppViews;
   readonly pages: PageCursors;
+  /** Addresses of whole results. */
+  readonly files: FileLinks;
   /** Used by masks that hash. */
   readonly pseudonym: Pseudonym;
   readonly log: Log;

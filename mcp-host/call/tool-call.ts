@@ -13,7 +13,8 @@ import type { Json } from '#core/lib/sql/result.ts';
 import { IGNORED_META, ignoredText } from '#core/lib/text/undeclared-arguments.ts';
 import { wellFormedJson } from '#core/lib/text/wire-text.ts';
 import type { RequestRecord } from '#mcp-host/requests/request-record.ts';
-import { asksBeforeWriting, type ResultWriter } from './result-writer.ts';
+import { fileBlocks, fileMember } from './files/file-notes.ts';
+import { type AnsweredCall, asksBeforeWriting, type ResultWriter } from './result-writer.ts';
 import { runCall } from './run-call.ts';
 import type { CallServices } from './services.ts';
 
@@ -35,7 +36,7 @@ const TOOL_RESULTS: ResultWriter<ToolEntry> = {
   kind: 'tool',
   members: ({ result, transformed }, { return_type, text_format }, _, next) =>
     toolMembers(shape(result, return_type, transformed, { next, text_format })),
-  addNotes: withIgnored,
+  addNotes: withNotes,
   failure: ({ text }, { record }) => `"content":[${failedContent(textBlock(text), record)}],"isError":true`,
   asks: (tool) => (asksBeforeWriting(tool) || tool.ask_missing === true ? tool : null),
 };
@@ -100,12 +101,18 @@ async function longMembers({ rows, ...rest }: Structured, further: string): Prom
 /** Escapes a text for the inside of a JSON string. */
 const escape = (text: string): string => JSON.stringify(text).slice(1, -1);
 
-/** The members of a result, with the ignored arguments as the last line of its text. Other calls may share the result. */
-function withIgnored(members: string, { ignored }: Ignored): string {
-  if (ignored.length === 0) return members;
+/** The members of a result with the address of its file, and with the ignored arguments as the last line of its text. */
+function withNotes(members: string, { entry, args, context, files, whole_rows }: AnsweredCall<ToolEntry>): string {
+  const { record } = context;
+  const file = entry.entity.files === undefined ? null : files.offer(entry, args, context);
+  const blocks = file === null ? [] : fileBlocks(file, record);
+  if (record.ignored.length > 0) blocks.push(ignoredBlock(record.ignored));
+  if (blocks.length === 0) return members;
   const found = members.indexOf(END_OF_CONTENT);
   const end = found === -1 ? members.length - 1 : found;
-  return `${members.slice(0, end)},${ignoredBlock(ignored)}${members.slice(end)}`;
+  const rest = members.slice(end);
+  const structured = file === null || found === -1 ? rest : `${rest.slice(0, -1)},"file":${fileMember(file, whole_rows)}}`;
+  return `${members.slice(0, end)},${blocks.join(',')}${structured}`;
 }
 
 /** The content of a failed call, with the ignored arguments. */

@@ -10,6 +10,7 @@ import { createCandidateAuth } from '#mcp-host/auth/candidates.ts';
 import { createResultCache } from '#mcp-host/call/cache.ts';
 import { createConfirmations } from '#mcp-host/call/confirmation/confirmations.ts';
 import { createCancelsElsewhere } from '#mcp-host/requests/running-calls.ts';
+import { NO_FILES } from '#mcp-host/call/files/file-links.ts';
 import { createPageCursors } from '#mcp-host/call/page-cursors.ts';
 import { createRunningCalls, drain } from '#mcp-host/requests/running-calls.ts';
 import type { RateLimits } from '#mcp-host/limits/rate-limit.ts';
@@ -90,6 +91,7 @@ export async function createEdgeHost(options: EdgeOptions): Promise<EdgeHost> {
     cancels,
     pseudonym: bundle.pseudonym,
     pages: createPageCursors([]),
+    files: NO_FILES,
     confirmations: createConfirmations({
       keys: [],
       redis: null,

@@ -111,6 +111,7 @@ export function assemble(head: Head, before: Registry | null, part: Presentation
   const is_deployed = tools.some(({ entity }) => entity.name === FIND_TOOLS);
   const finds_tools = !is_deployed && (part.finds_tools ?? shown?.find_tools === true);
   const further: Further = { skills: () => (skill === null ? [] : [skillItem(registry, skill)]), finds_tools };
+  const file_toolsets = part.file_toolsets ?? (shown === null ? toolsets : [shown]).filter(({ files }) => files === true);
   const registry: Registry = {
     ...head,
     server: settings,
@@ -126,6 +127,7 @@ export function assemble(head: Head, before: Registry | null, part: Presentation
     instructions: (shown === null ? settings.instructions : shown.instructions) ?? null,
     skill,
     finds_tools,
+    file_toolsets,
     lists: lazyLists(listed, further, head.snapshot_id, before),
     pieces: renderPieces(settings, head.snapshot_version, part),
   };

@@ -26,6 +26,8 @@ export interface Presentation {
   readonly is_same_for_all: boolean;
   /** A toolset of the caller has `find_tools`; absent: the only toolset at the address decides. */
   readonly finds_tools?: boolean;
+  /** The toolsets with `files` of the caller; absent: the only toolset at the address, if it has them. */
+  readonly file_toolsets?: readonly FrozenToolset[];
   /** The only toolset at the address; absent: it is not the address of a toolset. */
   readonly shown?: FrozenToolset;
 }

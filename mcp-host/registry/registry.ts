@@ -58,6 +58,8 @@ export interface Registry {
   readonly skill: SkillSource | null;
   /** Offers the tool that finds tools. */
   readonly finds_tools: boolean;
+  /** The toolsets with `files` through which its callers have their definitions. */
+  readonly file_toolsets: readonly FrozenToolset[];
   readonly lists: Readonly<Record<ListMethod, RenderedList>>;
   /** Names the snapshot and the view in cursors. */
   readonly snapshot_id: string;

@@ -95,7 +95,8 @@ function createViewsOf(registry: Registry, capacity: number): (viewer: Viewer) =
       const held = mine.map(ruleOf);
       const finds_tools = mine.some(({ find_tools }) => find_tools === true);
       const holds = (definition: Selectable) => held.some((one) => one(definition));
-      return restricted(registry, key, holds, { path: '', is_same_for_all: false, finds_tools });
+      const file_toolsets = mine.filter(({ files }) => files === true);
+      return restricted(registry, key, holds, { path: '', is_same_for_all: false, finds_tools, file_toolsets });
     });
   };
   return ({ rights, endpoint: { path, toolset, tag, read_only, candidate } }) => {
@@ -120,7 +121,8 @@ function createViewsOf(registry: Registry, capacity: number): (viewer: Viewer) =
     if (tag !== null && !tagsIn(mine).has(tag)) return nothing();
     const key = `${path} ${rights.key}`;
     const seen: Holds = tag === null ? ({ reads }) => reads : ({ tags: assigned }) => assigned.includes(tag);
-    const part = { path, is_same_for_all: rights.toolsets === null, finds_tools: mine.finds_tools };
+    const { finds_tools, file_toolsets } = mine;
+    const part = { path, is_same_for_all: rights.toolsets === null, finds_tools, file_toolsets };
     return read_only || tag !== null ? remember(key, () => restricted(mine, key, seen, part)) : mine;
   };
 }

@@ -25,6 +25,8 @@ export interface Exchange {
   /** The caller's address, read only when it is needed. */
   readonly address: () => string;
   readonly peer: Peer;
+  /** The origin that the client requested, for addresses in answers; absent: the client cannot open addresses of this host. */
+  readonly origin?: () => string | null;
   /** Decides the side of a canary, if it is not the credential, the session or the address of the request. */
   readonly key?: string;
   /** While a canary runs: the registry for the side that a key decides. */

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { sendingOf } from './sending.ts';
+import { isStreamed, sendingOf } from './sending.ts';
 import { isHostlessProbe } from '#core/edge/requests/hostless.ts';
 import { hostName } from '#core/edge/origins.ts';
 import type { Peer, BoundServer, ServeOptions } from './types.ts';
@@ -66,7 +66,8 @@ export function serve(options: ServeOptions): Promise<BoundServer> {
       const response = await fetch(request, new SocketPeer(incoming.socket, number, idle_ms), path);
       await send(response, outgoing, incoming.method === 'HEAD');
     } catch (error) {
-      if (outgoing.headersSent) return void outgoing.destroy();
+      // Deno ends a destroyed answer as if it were whole.
+      if (outgoing.headersSent) return void incoming.socket.destroy();
       await send(fault(error instanceof Error ? error : new Error(String(error))), outgoing, false);
     } finally {
       // Discards an unread body; otherwise the sender could not finish sending it.
@@ -155,7 +156,8 @@ async function send(response: Response, outgoing: ServerResponse, head_only: boo
   outgoing.once('close', () => sending?.end());
   sending?.onDrop(() => outgoing.destroy());
   sending?.hold();
-  if (headers.get('content-type') !== EVENT_STREAM || headers.has('content-length') || (sending?.bytes ?? 0) > 0) {
+  const is_stream = isStreamed(response) || (headers.get('content-type') === EVENT_STREAM && (sending?.bytes ?? 0) === 0);
+  if (!is_stream || headers.has('content-length')) {
     const bytes = new Uint8Array(await response.arrayBuffer());
     outgoing.setHeader('content-length', bytes.byteLength);
     return void outgoing.end(bytes);
@@ -166,8 +168,13 @@ async function send(response: Response, outgoing: ServerResponse, head_only: boo
   for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
     if (outgoing.write(piece.value) || outgoing.closed) continue;
     await new Promise<void>((resume) => {
-      outgoing.once('drain', resume);
-      outgoing.once('close', resume);
+      const go = () => {
+        outgoing.off('drain', go);
+        outgoing.off('close', go);
+        resume();
+      };
+      outgoing.once('drain', go);
+      outgoing.once('close', go);
     });
   }
   outgoing.end();

@@ -81,3 +81,13 @@ export function noteSending(response: Response, sending: Sending): Response {
 }
 
 export const sendingOf = (response: Response): Sending | undefined => sendings.get(response);
+
+const streamed = new WeakSet<Response>();
+
+/** Marks a response whose body is made while it is read, so that it is not gathered first. */
+export function markStreamed(response: Response): Response {
+  streamed.add(response);
+  return response;
+}
+
+export const isStreamed = (response: Response): boolean => streamed.has(response);

@@ -12,7 +12,7 @@ import type { CandidateAuth } from '#mcp-host/auth/candidates.ts';
 import { rightsOf } from '#mcp-host/auth/rights.ts';
 import { definitionsAnswer, definitionsAt, isDefinitionsPath } from '#mcp-host/dispatch/definitions.ts';
 import { type Dispatch, SESSION_HEADER } from '#mcp-host/dispatch/dispatch.ts';
-import { candidateAt, type Endpoint, endpointOf, WHOLE } from '#core/edge/mcp-endpoint.ts';
+import { candidateAt, type Endpoint, endpointOf, FILE_PATH, WHOLE } from '#core/edge/mcp-endpoint.ts';
 import type { GrantableScopes, Exchange } from '#mcp-host/requests/request-record.ts';
 import type { Peer } from '#mcp-host/runtime/types.ts';
 import { refusalIn } from '#mcp-host/protocol/refusal-notes.ts';
@@ -26,7 +26,7 @@ import type { Registry } from '#mcp-host/registry/registry.ts';
 import type { Views } from '#mcp-host/registry/views.ts';
 import { type Message, readMessage } from './body.ts';
 import { type Sse, SSE_METHODS, wrongMethod } from './sse.ts';
-import { sendingOf } from '#mcp-host/runtime/sending.ts';
+import { markStreamed, sendingOf } from '#mcp-host/runtime/sending.ts';
 import type { Unread } from '#mcp-host/limits/unread.ts';
 import { newRequestId } from '#mcp-host/runtime/runtime.ts';
 
@@ -53,6 +53,8 @@ export interface HttpOptions {
   readonly candidates: Pick<CandidateAuth, 'authenticate' | 'holds' | 'readsOnly'>;
   /** The platform compresses answers; absent: lists may be sent as gzip. */
   readonly compressed_outside?: boolean;
+  /** Answers the address of a file, without its path; absent: there are no files. */
+  readonly download?: (sealed: string, request: Request, from: RequestOrigin, peer: Peer) => Promise<Response>;
   readonly health: () => HostHealth;
   /** Whether `/health` answers 503 while nothing can be served. A host has `/readyz` for that. */
   readonly health_is_readiness?: boolean;
@@ -83,7 +85,9 @@ export function createHttp(options: HttpOptions): HostFetch {
     if (probed !== null) return probed;
     const is_sse = Object.hasOwn(SSE_METHODS, path);
     const endpoint = is_sse ? WHOLE : endpointAt(path);
-    if (endpoint === null && path !== '/health' && path !== APPS_CHALLENGE && !isAuthPath(path))
+    const { download } = options;
+    const is_file = download !== undefined && path.startsWith(FILE_PATH);
+    if (endpoint === null && path !== '/health' && path !== APPS_CHALLENGE && !isAuthPath(path) && !is_file)
       return reply('{"error":"not_found"}', 404);
     const { headers } = request;
     const by_proxy = trusted_proxies.length > 0 && headers.has('x-forwarded-host');
@@ -114,9 +118,11 @@ export function createHttp(options: HttpOptions): HostFetch {
         ? answer({ path, request, endpoint, peer, now, address, from, request_id }, options)
         : path === '/health'
           ? answerHealth(request, options)
-          : path === APPS_CHALLENGE
-            ? answerChallenge(request, now)
-            : answerAuth(path, request, now, from, options);
+          : is_file
+            ? download(path.slice(FILE_PATH.length), request, from, peer).then(markStreamed)
+            : path === APPS_CHALLENGE
+              ? answerChallenge(request, now)
+              : answerAuth(path, request, now, from, options);
     return origin === null ? answered : withCors(answered, origin);
   };
   return (request, peer, path = pathOf(request.url)) => {
@@ -284,6 +290,7 @@ function answerTo(
     endpoint,
     address,
     peer,
+    origin: from.origin,
     accepts_gzip,
     request_id,
     answers_only,

@@ -20,7 +20,7 @@ export interface TransportSettings {
   readonly log: Log;
 }
 
-interface Parts extends Pick<HttpOptions, 'dispatch' | 'auth' | 'candidates' | 'views' | 'health' | 'refused'> {
+interface Parts extends Pick<HttpOptions, 'dispatch' | 'auth' | 'candidates' | 'views' | 'health' | 'refused' | 'download'> {
   readonly serving: ServingState;
   readonly streams: Streams;
   readonly running: Pick<RunningCalls, 'arriving'>;
@@ -37,8 +37,22 @@ export function createTransports(
   parts: Parts,
 ): { readonly fetch: HostFetch; readonly listener: Listener } {
   const { service_token, metrics_token = null, trusted_proxies = [], grace_ms = 10_000, log } = settings;
-  const { dispatch, auth, candidates, serving, streams, views, running, names, metrics, readiness, address, health, refused } =
-    parts;
+  const {
+    dispatch,
+    auth,
+    candidates,
+    serving,
+    streams,
+    views,
+    running,
+    names,
+    metrics,
+    readiness,
+    address,
+    health,
+    refused,
+    download,
+  } = parts;
   const fetch = createHttp({
     dispatch,
     arriving: running.arriving,
@@ -52,6 +66,7 @@ export function createTransports(
     servingAt: serving.at,
     canary: serving.canary,
     candidates,
+    ...(download !== undefined && { download }),
     health,
     unread: createUnread(),
     probes: createProbes({ service_token, metrics_token, readiness, metrics: () => metrics.text() }),

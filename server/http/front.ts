@@ -3,6 +3,7 @@ import type { Context, Hono, MiddlewareHandler } from 'hono';
 import { httpsOrigin } from '#core/process/env.ts';
 import { AppError } from '#core/errors.ts';
 import { hostName } from '#core/edge/origins.ts';
+import { FILE_PATH } from '#core/edge/mcp-endpoint.ts';
 import { REGISTER_PATH } from '#core/edge/registration.ts';
 import { challengeKey } from '#core/server-config/certificates.ts';
 import { readSettings } from '#core/settings/settings.ts';
@@ -40,6 +41,7 @@ export const MCP_PATHS: readonly string[] = [
   '/mcp/*',
   '/sse',
   '/messages',
+  `${FILE_PATH}*`,
   DEFINITIONS,
   `${DEFINITIONS}/*`,
   APPS_CHALLENGE,
@@ -136,6 +138,7 @@ const stays = (path: string): boolean => path.startsWith(CHALLENGES) || path.sta
 const isForMcp = (path: string): boolean =>
   MCP_PATHS.includes(path) ||
   path.startsWith('/mcp/') ||
+  path.startsWith(FILE_PATH) ||
   path.startsWith(`${DEFINITIONS}/`) ||
   path === '/oauth/token' ||
   path === REGISTER_PATH ||

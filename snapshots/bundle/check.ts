@@ -36,6 +36,7 @@ export function examineBundle(snapshot: Snapshot, { tokens, require_auth }: Inst
       ...connections.flatMap((connection) => connectionFaults(connection, snapshot, target)),
       ...confirmFaults(snapshot, target),
       ...pageFaults(snapshot, target),
+      ...fileFaults(snapshot),
     ],
     warnings: [
       ...(open ? [OPEN] : []),
@@ -126,6 +127,15 @@ function pageFaults(snapshot: Snapshot, target: BundleTarget): string[] {
   if (tools.length === 0 || target !== 'workers') return [];
   return [
     `page_by cannot be bundled for Workers: a cursor would not outlive the isolate that made it. It is used by ${listed(tools)}. Bundle for Deno or Bun, or leave these tools out.`,
+  ];
+}
+
+/** A bundle has neither downloads nor sessions of their own. */
+function fileFaults({ content: { tools } }: Snapshot): string[] {
+  const users = tools.filter(({ files }) => files !== undefined).map(({ name }) => name);
+  if (users.length === 0) return [];
+  return [
+    `files cannot be bundled: a bundle serves no downloads. It is used by ${listed(users)}. Set files of these tools to null, or leave the tools out.`,
   ];
 }
 

@@ -6,7 +6,7 @@ import type { DbType, SslMode } from '#core/contract/definitions/connections.ts'
 import type { SessionRole, SessionValue } from '#core/contract/definitions/session-values.ts';
 import type { hostLimits, ReturnType } from '#core/contract/definitions/tools.ts';
 import type { MaskKind } from '#core/contract/definitions/masks.ts';
-import type { TextFormat } from '#core/contract/definitions/pages.ts';
+import type { FileFormat, TextFormat } from '#core/contract/definitions/pages.ts';
 import type { View } from '#core/contract/definitions/view.ts';
 import type { WriteGuard } from '#core/contract/definitions/write-guard.ts';
 import type { FrozenQuery } from '#core/query/frozen-query.ts';
@@ -76,6 +76,8 @@ export interface FrozenTool extends FrozenQuery, Given<HostLimits>, WriteGuard {
   readonly return_type: ReturnType;
   /** Absent: JSON. */
   readonly text_format?: TextFormat;
+  /** Format of the file with the whole result. Absent: none is offered. */
+  readonly files?: FileFormat;
   readonly tags: readonly string[];
   /** Absent: chosen to fit the rows. */
   readonly view?: View;
@@ -111,12 +113,14 @@ export interface FrozenPrompt {
 }
 
 /** A named part of the definitions, stored as its selection rule. */
-export interface FrozenToolset extends Readonly<Omit<ToolsetDraft, 'enabled' | 'token_budget' | 'find_tools'>> {
+export interface FrozenToolset extends Readonly<Omit<ToolsetDraft, 'enabled' | 'token_budget' | 'find_tools' | 'files'>> {
   readonly id: string;
   /** Absent: the default budget. */
   readonly token_budget?: number | null;
   /** Absent: false. */
   readonly find_tools?: boolean;
+  /** Absent: false. */
+  readonly files?: boolean;
 }
 
 /** The complete frozen configuration. It is stored and sent as a tree of its entities (`tree.ts`). */

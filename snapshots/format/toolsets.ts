@@ -94,6 +94,7 @@ export const freezeToolset = (toolset: ToolsetDefinition): FrozenToolset => ({
   groups: toolset.groups,
   ...(toolset.token_budget === null || toolset.token_budget === undefined ? {} : { token_budget: toolset.token_budget }),
   ...(toolset.find_tools === true ? { find_tools: true } : {}),
+  ...(toolset.files === true ? { files: true } : {}),
 });
 
 /** A snapshot reduced to one toolset with its members and texts; null if the toolset does not exist. */

@@ -8,7 +8,7 @@ import { toRules } from '#core/query/masks.ts';
 import { parseUriTemplate } from '#core/lib/uri-template.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import { dialectNamed, engineOf } from '#core/engines/index.ts';
-import { pagedInput, pagedOutput } from '#core/query/page-schemas.ts';
+import { filedOutput, pagedInput, pagedOutput } from '#core/query/page-schemas.ts';
 import type { SqlDialect } from '#core/lib/sql/dialect.ts';
 import type { PageColumn } from '#core/lib/sql/paging.ts';
 import type { PageBy } from '#core/contract/definitions/pages.ts';
@@ -89,11 +89,12 @@ const guardOf = (tool: ToolDefinition): WriteGuard =>
 
 /** Result size and format settings that differ from the defaults. */
 function shapeOf(tool: ToolDefinition, compiled: Compiled, connection: ConnectionDefinition): Partial<FrozenTool> {
-  const { max_tokens, page_by, text_format } = tool;
+  const { max_tokens, page_by, text_format, files } = tool;
   return {
     ...(max_tokens === null ? {} : { max_tokens }),
     ...(page_by.length === 0 ? {} : { page_by: pageColumns(page_by, compiled, engineOf(connection.db_type).dialect) }),
     ...(text_format === 'json' ? {} : { text_format }),
+    ...(files === null ? {} : { files }),
   };
 }
 
@@ -255,12 +256,15 @@ export const modeOf = (read_only: boolean, { classification }: Pick<Compiled, 'c
 
 /** The output schema as callers read it. */
 export const shownOutput = (
-  { page_by }: Pick<ToolDefinition, 'page_by'>,
+  { page_by, files }: Pick<ToolDefinition, 'page_by' | 'files'>,
   schema: Compiled['output_schema'],
-): Compiled['output_schema'] => (page_by.length > 0 ? pagedOutput(schema) : schema);
+): Compiled['output_schema'] => {
+  const paged = page_by.length > 0 ? pagedOutput(schema) : schema;
+  return files === null ? paged : filedOutput(paged);
+};
 
 export function toolListing(
-  tool: Pick<ToolDefinition, 'name' | 'title' | 'description' | 'annotations' | 'read_only' | 'page_by'>,
+  tool: Pick<ToolDefinition, 'name' | 'title' | 'description' | 'annotations' | 'read_only' | 'page_by' | 'files'>,
   compiled: Pick<Compiled, 'input_schema' | 'output_schema'>,
 ): FrozenTool['listing'] {
   const hints = tool.annotations;

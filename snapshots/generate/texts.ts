@@ -141,7 +141,7 @@ Values are bound parameters, never inserted into the SQL. A call runs one statem
 ${parts.map(({ enforced }) => `- ${enforced}`).join('\n')}
 
 Not part of this project: queues, caches, rate limits (\`rate_limit_per_minute\`), metrics, the request log and logged arguments
-(\`log_arguments\`), forms for missing arguments (\`ask_missing\`), views, the prompt guard and toolsets: anyone who ${auth_type === 'none' ? 'can reach it' : 'has the token'} can call everything in this project.${unlimited(tools)}`,
+(\`log_arguments\`), forms for missing arguments (\`ask_missing\`), files (\`files\`), views, the prompt guard and toolsets: anyone who ${auth_type === 'none' ? 'can reach it' : 'has the token'} can call everything in this project.${unlimited(tools)}`,
   ];
   return `${sections.filter(Boolean).join('\n\n')}\n`;
 }

@@ -21,6 +21,15 @@ const TEXT_CHOICES = {
   tsv: { label: 'TSV', help: 'Tab-separated columns with a header line' },
 };
 
+/** Format of a file with the whole result. */
+export const FileFormat = v.picklist(['csv', 'jsonl']);
+export type FileFormat = v.InferOutput<typeof FileFormat>;
+const FILE_CHOICES = {
+  null: { label: 'None' },
+  csv: { label: 'CSV', help: 'With a header line, for spreadsheets and programs' },
+  jsonl: { label: 'JSON Lines', help: 'One JSON object per line' },
+};
+
 /** Size and format of a call's result. */
 export const resultShape = {
   page_by: field(
@@ -47,6 +56,14 @@ export const resultShape = {
     choices: TEXT_CHOICES,
     breaking: (now, old) => `The text of the result is ${labelOf(TEXT_CHOICES, now)} instead of ${labelOf(TEXT_CHOICES, old)}.`,
     default: 'json',
+  }),
+  files: field(v.nullable(FileFormat), {
+    label: 'File',
+    help: 'Results also carry an address that downloads all rows, for callers of a toolset with files. Defaults to none.',
+    choices: FILE_CHOICES,
+    open: true,
+    breaking: (now) => (now === null ? 'This tool no longer offers its whole result as a file.' : null),
+    default: null,
   }),
 };
 

@@ -103,6 +103,11 @@ const draft = {
     open: true,
     default: false,
   }),
+  files: field(v.boolean(), {
+    label: 'Files',
+    help: 'Its callers may download the whole results of tools that offer a file. Defaults to off.',
+    default: false,
+  }),
   groups: field(v.pipe(v.array(textBetween(1, 255)), v.maxLength(100)), {
     label: 'Groups',
     help: 'Only people in one of these groups have this toolset. Empty means everyone who signs in.',

@@ -244,6 +244,30 @@ export const frozenWhenSet = {
     help: 'How long a secret is used before it is read again. A refused password is read again at once.',
     default: 300,
   }),
+  files_expire_minutes: field(integerBetween(1, 1_440), {
+    label: 'Lifetime of download addresses',
+    unit: 'minutes',
+    help: 'How long the address of a whole result works after the call.',
+    default: 15,
+  }),
+  files_max_rows: field(integerBetween(1, 1_000_000_000), {
+    label: 'Row limit of a file',
+    unit: 'rows',
+    help: 'A download with more rows is broken off, so that it never looks complete.',
+    default: 5_000_000,
+  }),
+  files_max_bytes: field(integerBetween(1_048_576, 1024 * 1024 * 1024 * 1024), {
+    label: 'Size limit of a file',
+    unit: 'bytes',
+    help: 'A larger download is broken off, so that it never looks complete.',
+    default: 2 * 1024 * 1024 * 1024,
+  }),
+  files_slots: field(integerBetween(1, 20), {
+    label: 'Concurrent downloads',
+    unit: 'per connection',
+    help: 'Downloads have sessions apart from those of calls. Further ones wait in the queue of the connection.',
+    default: 1,
+  }),
   ...introduction,
   ...whoCounts,
   introspection_issuer: field(v.nullable(IssuerUrl), {

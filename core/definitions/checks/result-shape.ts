@@ -7,7 +7,7 @@ import type { Classification } from '#core/lib/sql/statement.ts';
 
 type Result = Pick<
   ToolDraft,
-  'page_by' | 'ask_missing' | 'text_format' | 'max_tokens' | 'return_type' | 'transform_template' | 'parameters'
+  'page_by' | 'ask_missing' | 'text_format' | 'files' | 'max_tokens' | 'return_type' | 'transform_template' | 'parameters'
 >;
 
 /** Commands whose rows Sluice can order and read in pages. */
@@ -21,9 +21,11 @@ export const refuseShape = (draft: Result, read_only: boolean, classification: C
 
 function faultsOf(draft: Result, read_only: boolean, classification: Classification): FieldError[] {
   const { text_format, max_tokens, return_type, transform_template } = draft;
+  const no_file = draft.files === null ? null : unfiled(draft, read_only, classification);
   const paged = draft.page_by.length === 0 ? null : unpaged(draft, read_only, classification);
   const faults: (FieldError | null)[] = [
     paged === null ? null : { field: 'page_by', message: `page_by ${paged}` },
+    no_file === null ? null : { field: 'files', message: `files ${no_file}` },
     text_format !== 'json' && !hasTextFormat(return_type)
       ? { field: 'text_format', message: 'text_format is for the return types rows, row and column.' }
       : null,
@@ -52,4 +54,19 @@ function unpaged(
   if (transform_template !== null) return 'does not go with a template, which writes the result itself.';
   const taken = parameters.some((parameter) => isSent(parameter) && parameter.name === AFTER);
   return taken ? `adds the argument ${AFTER}, and a parameter has that name. Rename the parameter.` : null;
+}
+
+/** Return types that contain all columns: a file must not show columns that the answer leaves out. */
+const WHOLE: ReadonlySet<ToolDraft['return_type']> = new Set(['rows', 'text', 'markdown', 'csv']);
+
+/** Why a tool cannot offer its whole result as a file, as the rest of a sentence after the name of the field; null when it can. */
+function unfiled(
+  { return_type, transform_template }: Result,
+  read_only: boolean,
+  { passthrough }: Classification,
+): string | null {
+  if (!read_only) return 'is for tools that only read.';
+  if (passthrough) return 'does not go with a statement that is a parameter.';
+  if (!WHOLE.has(return_type)) return 'is for the return types rows, text, markdown and csv, which contain all columns.';
+  return transform_template === null ? null : 'does not go with a template: a file would show what the template leaves out.';
 }

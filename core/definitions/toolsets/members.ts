@@ -83,8 +83,8 @@ const toSelectable = ({ kind, id, connection_id, tags, read_only }: Served): Sel
 /** Reads the schemas of the matching tools only. */
 async function servedTools(context: Context, matches: (one: Served) => boolean): Promise<Served[]> {
   const { tools } = context.app.store.tables;
-  const { id, name, title, description, connection_id, tags, read_only, annotations, page_by } = tools;
-  const columns = { id, name, title, description, connection_id, tags, read_only, annotations, page_by };
+  const { id, name, title, description, connection_id, tags, read_only, annotations, page_by, files } = tools;
+  const columns = { id, name, title, description, connection_id, tags, read_only, annotations, page_by, files };
   const rows = await context.app.store.db.select(columns).from(tools).where(eq(tools.enabled, true)).orderBy(tools.name);
   const selected = rows.filter((row) => matches({ kind: 'tool', ...row, listing: () => row }));
   const found: Served[] = [];

@@ -6,7 +6,7 @@ import type { FrozenServer } from '#snapshots/format/format.ts';
 import type { Admission, Caller } from '../caller.ts';
 import type { ToolsetAccess } from '../rights.ts';
 import { KeysUnavailable } from './foreign-keys.ts';
-import { type Credential, INVALID, type Refusal, type Scheme } from '../scheme.ts';
+import { type Credential, INVALID, type Passport, type Refusal, type Scheme } from '../scheme.ts';
 
 /** A token whose signature and claims were verified. */
 export interface VerifiedToken {
@@ -60,7 +60,7 @@ const TOKENS_EACH = 20;
 export function createSignedScheme(
   source: TokenSource,
   { now, log, toolsets }: { readonly now: () => number; readonly log: Log; readonly toolsets: () => readonly ToolsetAccess[] },
-): Pick<Scheme, 'costly' | 'recall' | 'check' | 'holds' | 'rights'> {
+): Pick<Scheme, 'costly' | 'recall' | 'check' | 'holds' | 'rights' | 'passport' | 'readmit'> {
   const known = createExpiringMap<Known>(now, TOKENS);
   /** Sessions and streams outlive a token if their owner has a newer one. */
   const owners = createExpiringMap<readonly Shown[]>(now, TOKENS);
@@ -130,8 +130,21 @@ export function createSignedScheme(
       const token = liveToken(admitted, server);
       return token === undefined ? null : source.toCaller(token, server, toolsets()).rights;
     },
+    passport(admitted, server) {
+      const token = liveToken(admitted, server);
+      return token === undefined ? null : { payload: token.payload, header: token.header };
+    },
+    readmit(admitted, server, passport) {
+      const token = liveToken(admitted, server) ?? verifiedIn(passport);
+      if (token === null || !isLive(token) || !source.counts(token, server)) return null;
+      const caller = source.toCaller(token, server, toolsets());
+      return caller.owner === admitted.owner ? caller : null;
+    },
   };
 }
+
+/** The token that another host verified. Every host seals and opens passports with the same key, so it has this form. */
+const verifiedIn = (passport: Passport | null): VerifiedToken | null => passport as VerifiedToken | null;
 
 /** In ms since 1970; a token without `exp` is refused. */
 const endOf = ({ payload }: VerifiedToken): number => (payload.exp ?? 0) * 1_000;

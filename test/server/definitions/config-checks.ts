@@ -19,8 +19,31 @@ type Field =
   | 'lint_off'
   | 'drift_check_minutes'
   | 'replay_samples'
+  | 'files_expire_minutes'
+  | 'files_max_rows'
+  | 'files_max_bytes'
+  | 'files_slots'
   | 'log_arguments_hours'
   | 'undeclared_arguments';
+
+/** What a host does with it: test/mcp-host/call/files. */
+async function reachesSnapshot(
+  t: TestApp,
+  patch: (body: object) => Promise<unknown>,
+  name: string,
+  value: number,
+): Promise<void> {
+  const frozen = async (): Promise<unknown> => {
+    const { snapshot_version } = await t.call('deploy.run', {});
+    const { content } = await t.call('snapshots.get', { version: Number(snapshot_version) });
+    return (content as { server: Readonly<Record<string, unknown>> }).server[name];
+  };
+  const { [name]: usual } = (await t.call('config.get', {})) as unknown as Readonly<Record<string, unknown>>;
+  expect(await frozen()).toBeUndefined();
+  await patch({ [name]: value });
+  expect(await frozen()).toBe(value);
+  await patch({ [name]: usual });
+}
 
 /** What each setting of the checks of definitions does. */
 export const checkEffects = (
@@ -123,6 +146,10 @@ export const checkEffects = (
     expect(await gate('2024-11-05')).not.toContain('older MCP version');
     await app().call('deploy.run', {});
   },
+  files_expire_minutes: () => reachesSnapshot(app(), patch, 'files_expire_minutes', 30),
+  files_max_rows: () => reachesSnapshot(app(), patch, 'files_max_rows', 10),
+  files_max_bytes: () => reachesSnapshot(app(), patch, 'files_max_bytes', 1_048_576),
+  files_slots: () => reachesSnapshot(app(), patch, 'files_slots', 2),
   async replay_samples() {
     const t = app();
     const replay = () => t.send('replay.run', { version: 1 });

@@ -110,3 +110,38 @@ describe('pages, tokens and text formats of a tool', () => {
     expect(await rulesOf({ page_by: by('id') })).not.toContain('unbounded-rows');
   });
 });
+
+describe('the file of a tool', () => {
+  test('is off by default, stored, and declared in the output schema', async () => {
+    expect((await createTool()).body).toMatchObject({ files: null });
+    const { status, body } = await createTool({ files: 'csv' });
+    expect([status, body.files]).toEqual([201, 'csv']);
+    const shown = body.output_schema as { properties: Record<string, { required?: string[] }>; required: string[] };
+    expect(shown.properties['file']?.required).toEqual(['url', 'format', 'expires_at']);
+    expect(shown.required).not.toContain('file');
+    expect((await createTool({ files: 'jsonl', return_type: 'markdown' })).status).toBe(201);
+  });
+
+  test('is refused where it would show more than the answer, or the tool writes', async () => {
+    const refused: [object, string][] = [
+      [{ files: 'pdf' }, ''],
+      [{ files: 'csv', return_type: 'value' }, 'contain all columns'],
+      [{ files: 'csv', return_type: 'column' }, 'contain all columns'],
+      [{ files: 'csv', transform_template: '{{ rows | length }}' }, 'template leaves out'],
+      [{ files: 'csv', sql_query: 'delete from notes where id = 99' }, 'only read'],
+    ];
+    for (const [more, message] of refused) {
+      const answer = await createTool(more);
+      expect([answer.status, errorsOf(answer)]).toMatchObject([
+        422,
+        [{ field: 'files', message: expect.stringContaining(message) }],
+      ]);
+    }
+  });
+
+  test('is allowed by toolsets, which only administrators change', async () => {
+    const toolset = await t.call('toolsets.create', { name: 'with-files', include: {}, files: true });
+    expect(toolset.files).toBe(true);
+    expect((await t.call('toolsets.create', { name: 'without-files', include: {} })).files).toBe(false);
+  });
+});

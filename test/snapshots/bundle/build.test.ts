@@ -175,6 +175,17 @@ describe('a bundle', () => {
     expect(warnings.join('\n')).not.toContain('former');
   });
 
+  test('is refused while a tool offers its whole result as a file', () => {
+    const own = connectionOf({ db_type: 'postgresql', name: 'shop' });
+    const tools = [toolOf(own, 'report', 'select 1 as a', { files: 'csv' }), toolOf(own, 'plain', 'select 1 as a')];
+    const snapshot = snapshotOf(1, { connections: [own], tools });
+    for (const target of ['workers', 'deno', 'bun'] as const) {
+      expect(examineBundle(snapshot, NO_TOKENS, target).faults).toEqual([
+        'files cannot be bundled: a bundle serves no downloads. It is used by report. Set files of these tools to null, or leave the tools out.',
+      ]);
+    }
+  });
+
   test('that is too large is refused with its sizes', async () => {
     const own = connectionOf({ db_type: 'postgresql' });
     const noise = (n: number) => Array.from({ length: 2_000 }, (_, i) => sha256(`${n} ${i}`)).join('');

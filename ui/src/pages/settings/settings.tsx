@@ -113,6 +113,11 @@ function GeneralPart(props: PartProps) {
         fields={['min_protocol_version']}
       />
       <SettingsSection
+        title="Files"
+        lead="Tools can offer their whole result as a file, for callers of a toolset with files."
+        fields={['files_expire_minutes', 'files_max_rows', 'files_max_bytes', 'files_slots']}
+      />
+      <SettingsSection
         title="Replay"
         lead="Runs recent calls on a candidate or an earlier version and compares the answers, before callers see them."
         fields={['replay_samples']}

@@ -10,7 +10,7 @@ import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { LimitsPanel } from './limits-panel.tsx';
 import { ViewPanel } from './view-panel.tsx';
 import { PagesPanel } from './pages-panel.tsx';
-import { TextFormatField } from './text-format.tsx';
+import { FileField, TextFormatField } from './text-format.tsx';
 
 /** Only for tools that write. */
 const WritesPanel = lazyPart(async () => (await import('./writes-panel.tsx')).WritesPanel);
@@ -43,6 +43,7 @@ export function ToolBuilder(
       two_step: values.two_step,
       page_by: values.page_by,
       text_format: values.text_format,
+      files: values.files,
       max_tokens: values.max_tokens,
       ask_missing: values.ask_missing,
     }),
@@ -57,6 +58,7 @@ export function ToolBuilder(
         <>
           <FormField form={draft.form} name="return_type" error={draft.error('return_type')} />
           <TextFormatField draft={draft} />
+          <FileField draft={draft} />
         </>
       }
     >

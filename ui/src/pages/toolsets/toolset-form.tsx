@@ -78,6 +78,9 @@ export function ToolsetForm(props: {
               <FormField form={fields()} name="token_budget" />
               <FormField form={fields()} name="find_tools" />
             </Panel>
+            <Panel title="Files" lead="Whole results of tools that offer a file.">
+              <FormField form={fields()} name="files" />
+            </Panel>
           </div>
         </Fixed>
         <Show when={!fixed()}>
