@@ -114,6 +114,25 @@ describe('a reader of the guides', () => {
     expect((await fetch(programs.mcp_url, { method: 'POST' })).status).toBe(401);
   });
 
+  test('offers the whole result of a tool as a file', async () => {
+    const out = await reader.follow(blocks('downloads.md').join('\n'));
+    expect(out).toContain('"files":"csv"');
+    expect(out).toContain('"files":true');
+    const token = (
+      await reader.follow(`call POST /mcp-tokens '{"name": "reader", "toolsets": ["exports"]}' | field token`)
+    ).trim();
+    const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'products_from', arguments: { least: 10 } } };
+    const headers = {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    };
+    const answer = await fetch(programs.mcp_url, { method: 'POST', headers, body: JSON.stringify(body) });
+    const { result } = (await answer.json()) as { result: { structuredContent: { file: { url: string } } } };
+    const file = await fetch(result.structuredContent.file.url);
+    expect([file.status, (await file.text()).split('\r\n')[0]]).toEqual([200, 'name']);
+  });
+
   test.skipIf(!reachable.postgres)('keeps the rows of callers apart in PostgreSQL', async () => {
     const database = await testDatabase('postgresql');
     const account = `guide_${crypto.randomUUID().slice(0, 8)}`;
