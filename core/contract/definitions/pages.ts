@@ -22,12 +22,14 @@ const TEXT_CHOICES = {
 };
 
 /** Format of a file with the whole result. */
-export const FileFormat = v.picklist(['csv', 'jsonl']);
+export const FileFormat = v.picklist(['csv', 'jsonl', 'parquet', 'xlsx']);
 export type FileFormat = v.InferOutput<typeof FileFormat>;
 const FILE_CHOICES = {
   null: { label: 'None' },
   csv: { label: 'CSV', help: 'With a header line, for spreadsheets and programs' },
   jsonl: { label: 'JSON Lines', help: 'One JSON object per line' },
+  parquet: { label: 'Parquet', help: 'Typed columns, for DuckDB, pandas and warehouses' },
+  xlsx: { label: 'XLSX', help: 'A spreadsheet of up to 1,048,575 rows' },
 };
 
 /** Size and format of a call's result. */

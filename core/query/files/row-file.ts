@@ -5,19 +5,25 @@ import { oneLine } from '#core/lib/text/wire-text.ts';
 /** Writes rows as the bytes of one file. */
 export interface RowFile {
   readonly mime_type: string;
-  /** @param rows of one part, in order. */
+  /** @param rows the next ones. Throws `too_large` for what the format does not hold. */
   write(rows: readonly Row[]): Uint8Array;
   /** The bytes after the last row. */
   end(): Uint8Array;
 }
 
-type Open = (columns: readonly Column[]) => RowFile;
+/** @param columns as callers see them. */
+export type OpenRowFile = (columns: readonly Column[]) => RowFile;
 
-/** The formats of a file with a whole result. */
-const FORMATS = { csv: openCsv, jsonl: openJsonLines } as const satisfies Readonly<Record<string, Open>>;
+/** The formats of a file with a whole result. Those that few installations use are loaded at their first use. */
+const FORMATS = {
+  csv: async () => openCsv,
+  jsonl: async () => openJsonLines,
+  parquet: async () => (await import('./parquet-file.ts')).openParquet,
+  xlsx: async () => (await import('./xlsx-file.ts')).openXlsx,
+} as const satisfies Readonly<Record<string, () => Promise<OpenRowFile>>>;
 export type RowFileFormat = keyof typeof FORMATS;
 
-export const openRowFile = (format: RowFileFormat, columns: readonly Column[]): RowFile => FORMATS[format](columns);
+export const rowFileOf = (format: RowFileFormat): Promise<OpenRowFile> => FORMATS[format]();
 
 const NOTHING = new Uint8Array(0);
 
@@ -25,7 +31,7 @@ const NOTHING = new Uint8Array(0);
 function openCsv(columns: readonly Column[]): RowFile {
   const names = columns.map(({ name }) => name);
   let head = `${names.map(csvCell).join(',')}\r\n`;
-  const taken = (text: string): Uint8Array => {
+  const withHead = (text: string): Uint8Array => {
     const bytes = Buffer.from(head + text);
     head = '';
     return bytes;
@@ -41,9 +47,9 @@ function openCsv(columns: readonly Column[]): RowFile {
         }
         text += '\r\n';
       }
-      return taken(text);
+      return withHead(text);
     },
-    end: () => taken(''),
+    end: () => withHead(''),
   };
 }
 

@@ -3,7 +3,7 @@ import { AppError } from '#core/errors.ts';
 import { Stop } from '#core/engines/shared/stop.ts';
 import { type Endpoint, endpointOf } from '#core/edge/mcp-endpoint.ts';
 import type { Log } from '#core/process/log.ts';
-import { openRowFile, type RowFile } from '#core/query/files/row-file.ts';
+import { type RowFile, rowFileOf } from '#core/query/files/row-file.ts';
 import { streamQuery } from '#core/query/files/stream-query.ts';
 import type { Pseudonym } from '#core/query/masks.ts';
 import { sessionOf } from '#core/query/session.ts';
@@ -217,6 +217,7 @@ async function send(download: Download, stream: DownloadStream, start: (file: Ro
   const facts = { arguments: sealed.args, vars, caller, call: { time: now(), id: crypto.randomUUID() } };
   const values = await entry.plan.resolve(facts);
   const session = sessionOf(entry.connection, facts);
+  const openFile = await rowFileOf(sealed.format);
   const pool = pools.hold(ofFiles(entry.connection, server));
   const entered_at = performance.now();
   let has_slot = false;
@@ -232,7 +233,7 @@ async function send(download: Download, stream: DownloadStream, start: (file: Ro
     const run = { source, timeout_ms: LONGEST_MS, signal: stop, facts, session, pseudonym };
     await streamQuery(entry.plan, values, run, {
       begin(columns) {
-        open.file = openRowFile(sealed.format, columns);
+        open.file = openFile(columns);
       },
       async rows(part) {
         stop.throwIfAborted();

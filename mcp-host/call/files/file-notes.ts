@@ -4,7 +4,12 @@ import type { FileOffer } from './file-links.ts';
 /** The first revision with links to resources in a result. */
 const LINKS_SINCE = '2025-06-18';
 
-const MIME_TYPES: Readonly<Record<FileOffer['format'], string>> = { csv: 'text/csv', jsonl: 'application/jsonl' };
+const MIME_TYPES: Readonly<Record<FileOffer['format'], string>> = {
+  csv: 'text/csv',
+  jsonl: 'application/jsonl',
+  parquet: 'application/vnd.apache.parquet',
+  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+};
 
 /** The blocks that lead to a file. Many clients show only one of them, or only the structured content. */
 export function fileBlocks({ url, format, name, expires_at }: FileOffer, record: RequestRecord): string[] {

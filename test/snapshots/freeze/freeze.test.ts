@@ -84,7 +84,7 @@ const tool = fc.record({
   log_arguments: fc.boolean(),
   max_tokens: fc.option(fc.integer({ min: 100, max: 1_000_000 })),
   text_format: fc.constantFrom('json' as const, 'markdown' as const, 'csv' as const, 'tsv' as const),
-  files: fc.constantFrom(null, 'csv' as const, 'jsonl' as const),
+  files: fc.constantFrom(null, 'csv' as const, 'jsonl' as const, 'parquet' as const, 'xlsx' as const),
 });
 
 const tools = fc.uniqueArray(tool, { selector: ({ name }) => name, maxLength: 8 }).map((list) =>

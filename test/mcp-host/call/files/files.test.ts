@@ -46,6 +46,8 @@ const tools = [
     files: 'csv',
     max_rows: 2,
   }),
+  toolOf(connection, 'columns', many('5000'), { ...TAGS, files: 'parquet', max_rows: 2 }),
+  toolOf(connection, 'sheet', many('5000'), { ...TAGS, files: 'xlsx', max_rows: 2 }),
   toolOf(connection, 'plain', many('3'), TAGS),
   toolOf(connection, 'text', 'select 1 as n', { ...TAGS, files: 'csv', return_type: 'csv' }),
 ];
@@ -147,6 +149,18 @@ describe.skipIf(on_deno)('a download', () => {
   test('writes missing values, empty texts, quotes and formulas as a CSV result does', async () => {
     const { url } = await fileOf(host, 'odd', {}, bearer(1));
     expect((await download(url)).text).toBe('empty,missing,formula,quoted,minus,bytes\r\n"",,\'=1+1,"a""b,c",-5,AP8=\r\n');
+  });
+
+  test('gives Parquet and XLSX files with their names and types', async () => {
+    for (const [tool, name, type, head] of [
+      ['columns', 'columns.parquet', 'application/vnd.apache.parquet', 'PAR1'],
+      ['sheet', 'sheet.xlsx', 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet', 'PK'],
+    ] as const) {
+      const { url } = await fileOf(host, tool, {}, bearer(1));
+      const { status, headers, text } = await download(url);
+      expect([status, headers.get('content-type'), text.slice(0, head.length)]).toEqual([200, type, head]);
+      expect(headers.get('content-disposition')).toBe(`attachment; filename="${name}"`);
+    }
   });
 
   test('masks its rows for the caller of the address', async () => {
