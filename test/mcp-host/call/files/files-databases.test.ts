@@ -45,6 +45,8 @@ for (const { kind, up, numbers, faulty, sessions, busy } of KINDS) {
       const tools = [
         toolOf(connection, 'numbers', numbers, { files: 'csv', max_rows: 2 }),
         toolOf(connection, 'faulty', faulty ?? numbers, { files: 'csv', max_rows: 2 }),
+        toolOf(connection, 'columns', 'select n from digits', { files: 'parquet' }),
+        toolOf(connection, 'sheet', 'select n from digits', { files: 'xlsx' }),
         toolOf(connection, 'few', 'select n from digits where n < 3 order by n', { files: 'jsonl' }),
       ];
       const toolsets = [toolsetOf('all', { connection_ids: [connection.id] }, { files: true })];
@@ -84,6 +86,11 @@ for (const { kind, up, numbers, faulty, sessions, busy } of KINDS) {
       for (let n = 0; n < 5; n++) expect(await fileOf(host, 'few')).toMatchObject({ rows: 3 });
       await reading.body?.cancel();
       expect((await second).status).toBe(200);
+    });
+
+    test('Parquet and XLSX files are written too', async () => {
+      expect((await download((await fileOf(host, 'columns')).url)).text).toMatch(/^PAR1[^]*PAR1$/);
+      expect((await download((await fileOf(host, 'sheet')).url)).text).toStartWith('PK');
     });
 
     test.skipIf(faulty === null)('a statement that fails midway breaks the connection', async () => {
