@@ -52,3 +52,18 @@ test('digits of a text stay a text', () => {
   const table = toResult({ structuredContent: { rows: [{ code: '007' }, { code: '07' }] } }).table;
   expect(table === undefined ? undefined : isNumeric(table, 'code')).toBe(false);
 });
+
+test('a result leads to the file of all rows, only at an address of the web', () => {
+  const link = (uri: string) => ({
+    content: [
+      { type: 'text', text: 'rows' },
+      { type: 'resource_link', uri, name: 'orders.csv' },
+    ],
+  });
+  expect(toResult(link('https://mcp.example.com/f/sealed')).file).toEqual({
+    url: 'https://mcp.example.com/f/sealed',
+    name: 'orders.csv',
+  });
+  expect(toResult(link('javascript:alert(1)')).file).toBeUndefined();
+  expect(toResult({ content: [] }).file).toBeUndefined();
+});

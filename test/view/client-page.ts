@@ -28,6 +28,8 @@ export interface Client {
   readonly sizes: { readonly height?: number | undefined }[];
   readonly calls: unknown[];
   readonly files: unknown[];
+  /** Addresses that the view asked to open. */
+  readonly links: string[];
 }
 
 declare global {
@@ -46,6 +48,7 @@ window.client = {
   sizes: [],
   calls: [],
   files: [],
+  links: [],
   show({ sandbox, html, capabilities, context, again }) {
     const frame = document.createElement('iframe');
     frame.title = 'Sandbox';
@@ -62,6 +65,10 @@ window.client = {
     };
     made.ondownloadfile = async (params) => {
       window.client.files.push(params);
+      return {};
+    };
+    made.onopenlink = async ({ url }) => {
+      window.client.links.push(url);
       return {};
     };
     const initialized = new Promise<void>((resolve) => made.addEventListener('initialized', () => resolve()));

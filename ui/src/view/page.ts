@@ -72,6 +72,7 @@ function draw(): void {
   place(drawn.element);
   drawn.resize(result_place.clientWidth);
   drawNext(latest);
+  drawFile(latest);
 }
 
 /** Only read-only tools may be called from here, because a button in the page is not a consent. */
@@ -95,6 +96,24 @@ function drawNext({ structuredContent: found }: Members): void {
   const properties = tool?.schema['properties'];
   if (tool === null || typeof next !== 'string' || !isMembers(properties) || !('after' in properties)) return;
   result_place.append(button('Next rows', () => void runAgain(tool.name, { ...args, after: next })));
+}
+
+/** A tool that offers its whole result says where it is. The client asks the person before it opens an address. */
+function drawFile({ structuredContent: found }: Members): void {
+  const file = isMembers(found) ? found['file'] : undefined;
+  const url = isMembers(file) ? file['url'] : undefined;
+  if (typeof url !== 'string' || !/^https?:\/\//.test(url) || !('openLinks' in can)) return;
+  result_place.append(button('Download all rows', () => void openLink(url)));
+}
+
+async function openLink(url: string): Promise<void> {
+  const refused = 'This client did not open the address. It is in the text of the answer.';
+  try {
+    const { isError } = await bridge.request('ui/open-link', { url });
+    say(isError === true ? refused : '');
+  } catch {
+    say(refused);
+  }
 }
 
 async function runAgain(name: string, values: Members): Promise<void> {

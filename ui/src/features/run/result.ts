@@ -27,9 +27,23 @@ export interface Result {
   readonly json: unknown;
   /** A row or size limit cut it off. */
   readonly truncated: boolean;
+  /** Where all rows can be downloaded; absent: the tool offers no file. */
+  readonly file?: OfferedFile;
   /** Of all parts, in UTF-8. */
   readonly bytes: number;
   readonly tokens: number;
+}
+
+interface OfferedFile {
+  readonly url: string;
+  readonly name: string;
+}
+
+/** The file that a link of the result leads to. */
+function fileIn(content: readonly Members[]): OfferedFile | undefined {
+  const { uri, name } = content.find(({ type }) => type === 'resource_link') ?? {};
+  const is_address = typeof uri === 'string' && /^https?:\/\//.test(uri);
+  return is_address && typeof name === 'string' ? { url: uri, name } : undefined;
 }
 
 /** Converts the result of tools/call, resources/read or prompts/get. */
@@ -44,9 +58,11 @@ export function toResult(result: Members): Result {
   const text = parts.find(({ kind }) => kind === 'text')?.data;
   const structured = isMembers(result['structuredContent']) ? result['structuredContent'] : undefined;
   const json = structured ?? parsed(text);
+  const file = fileIn(listOf(result['content']));
   const meta = isMembers(result['_meta']) ? result['_meta']['sluice/view'] : undefined;
   return {
     ...(isMembers(meta) ? { view: meta as View } : {}),
+    ...(file === undefined ? {} : { file }),
     is_error: result['isError'] === true,
     parts,
     structured,

@@ -52,6 +52,15 @@ export function ResultPanel(props: { run: Run }) {
           {`Showing the first ${plural(result()?.table?.rows.length ?? 0, 'row')}. A row or size limit cut the rest off.`}
         </Notice>
       </Show>
+      <Show when={result()?.file}>
+        {(file) => (
+          <p>
+            <a href={file().url} download={file().name} rel="noreferrer">
+              {`Download all rows (${file().name})`}
+            </a>
+          </p>
+        )}
+      </Show>
       <ResultView
         label="Result"
         result={result()}
