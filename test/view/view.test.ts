@@ -45,11 +45,11 @@ browserTest('a result with a file leads to all rows, where the client opens addr
     const { view, page } = shown;
     const file = { url: 'https://mcp.example.com/f/sealed', format: 'csv', expires_at: '2026-01-01T00:15:00.000Z' };
     const result = structured(ORDERS);
-    await give(shown, { ...result, structuredContent: { ...result.structuredContent, file } });
+    await give(shown, { ...result, structuredContent: { rows: ORDERS, file } });
     await view.getByRole('button', { name: 'Download all rows' }).click();
     await page.waitForFunction(() => window.client.links.length === 1);
     expect(await page.evaluate(() => window.client.links)).toEqual([file.url]);
-    await give(shown, { ...result, structuredContent: { ...result.structuredContent, file: { url: 'javascript:alert(1)' } } });
+    await give(shown, { ...result, structuredContent: { rows: ORDERS, file: { url: 'javascript:alert(1)' } } });
     await view.getByRole('button', { name: 'Download all rows' }).waitFor({ state: 'detached' });
   }),
 );

@@ -1,6 +1,16 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import type { LiveToken } from '#core/contract/deploy/control.ts';
-import { callTool, connection, parameterOf, rpc, snapshotOf, textOf, toolOf } from '#test/mcp-host/support.ts';
+import {
+  callTool,
+  connection,
+  parameterOf,
+  rpc,
+  snapshotOf,
+  sqliteFolder,
+  testHost,
+  textOf,
+  toolOf,
+} from '#test/mcp-host/support.ts';
 import { useHost } from '#test/mcp-host/use-host.ts';
 import { on_deno } from '#test/support/deno.ts';
 import { until } from '#test/support/until.ts';
@@ -245,6 +255,44 @@ describe.skipIf(on_deno)('a download is refused', () => {
     expect(await statusWith({ tools: [...tools, toolOf(connection, 'another', 'select 1 as n')] })).toBe(200);
   });
 });
+
+test.skipIf(on_deno)(
+  'the settings say how long an address works, how large a file gets and how many are read at a time',
+  async () => {
+    const folder = sqliteFolder();
+    let now = Date.now();
+    const other = await testHost(folder.directory, control.url, { now: () => now });
+    try {
+      await until(async () => (await other.health()).control.connected);
+      await deployVersion(100, {
+        server: { auth_type: 'none', files_expire_minutes: 60, files_max_bytes: 1_048_576, files_slots: 2 },
+      });
+      await until(async () => (await other.health()).snapshot_version === 100);
+      const { url, expires_at } = await fileOf(other, 'lines');
+      expect(Date.parse(expires_at) - now).toBe(60 * 60_000);
+      now += 59 * 60_000;
+      expect((await download(url)).status).toBe(200);
+      now += 60_000;
+      expect((await download(url)).status).toBe(404);
+      const large = await fileOf(other, 'numbers', { count: 90_000 });
+      const small = await fileOf(other, 'numbers', { count: 60_000 });
+      expect((await download(small.url)).text.length).toBeLessThan(1_048_576);
+      expect(
+        await download(large.url).then(
+          ({ status }) => status,
+          () => 'broken',
+        ),
+      ).toBe('broken');
+      // With two slots, one that is not read holds up no other.
+      const [first, second] = [await fetch(small.url), await download((await fileOf(other, 'lines')).url)];
+      expect(second.status).toBe(200);
+      await first.body?.cancel();
+    } finally {
+      await other.stop();
+      folder.remove();
+    }
+  },
+);
 
 test.skipIf(!on_deno)('on Deno there is no file of a SQLite database, because a late fault would go unnoticed', async () => {
   const { url } = await fileOf(host, 'lines', {}, bearer(1));
