@@ -65,7 +65,12 @@ export function createRequestPath(options: HostOptions, state: HostState, { serv
     control,
     log,
   });
-  const files = createFileLinks({ keys, passport: auth.passport, urlOf: auth.urlOf, now });
+  const files = createFileLinks({
+    keys,
+    passport: (admitted, server) => auth.passport(admitted, server),
+    urlOf: (path, origin) => auth.urlOf(path, origin),
+    now,
+  });
   const downloads = createDownloads({
     ...state,
     links: files,

@@ -44,7 +44,7 @@ interface Admitted {
   readonly scopes: readonly string[];
   /** Digests of its tokens that were active at their last check. */
   readonly tokens: readonly string[];
-  /** As its last token said. */
+  /** From its last token. */
   readonly caller: Caller;
 }
 

@@ -205,9 +205,10 @@ function write<E extends Callable>(call: Call<E>, outcome: ExecutionResult): str
 function record<E extends Callable>(call: Call<E>, { pending, facts, position }: Resolved, result: CallResult): string {
   const { writer, entry, sent, context, services } = call;
   const { record, ask } = context;
+  const { arguments: args } = facts;
   const members = writer.addNotes(result.members, {
     entry,
-    args: isMembers(facts.arguments) ? facts.arguments : {},
+    args: isMembers(args) ? args : {},
     context,
     files: services.files,
     whole_rows: result.truncated || position !== null ? null : result.rows,

@@ -84,7 +84,7 @@ export const sendingOf = (response: Response): Sending | undefined => sendings.g
 
 const streamed = new WeakSet<Response>();
 
-/** Marks a response whose body is made while it is read, so that it is not gathered first. */
+/** Marks a response whose body is created while it is read, so that it is not gathered first. */
 export function markStreamed(response: Response): Response {
   streamed.add(response);
   return response;

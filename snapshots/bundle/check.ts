@@ -130,7 +130,7 @@ function pageFaults(snapshot: Snapshot, target: BundleTarget): string[] {
   ];
 }
 
-/** A bundle has neither downloads nor sessions of their own. */
+/** A bundle has neither downloads nor sessions for them. */
 function fileFaults({ content: { tools } }: Snapshot): string[] {
   const users = tools.filter(({ files }) => files !== undefined).map(({ name }) => name);
   if (users.length === 0) return [];

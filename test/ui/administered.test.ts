@@ -11,7 +11,7 @@ test('forms leave to administrators what saving refuses of others, and no field 
     Object.keys(schema.entries).filter((name) => isAdministered(schema as never, name));
   expect(closed(ToolDraft)).toEqual(['masks', 'log_arguments', 'two_step']);
   expect(closed(ResourceDraft)).toEqual(['masks']);
-  expect(closed(ToolsetDraft)).toEqual(['groups']);
+  expect(closed(ToolsetDraft)).toEqual(['files', 'groups']);
   expect(closed(ConnectionDraft)).toEqual(['session_values', 'session_role']);
   expect(closed(operations['people.create'].input)).toEqual([]);
 });

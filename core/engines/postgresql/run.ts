@@ -292,7 +292,7 @@ export async function streamStatement(
   refuseTwoPhase(statement.text);
   const { line } = session;
   try {
-    await handOver(receiver, ({ begin: start, rows: send }) =>
+    await handOver(receiver, (to) =>
       stoppable(session, signal, async () => {
         await begin(session, 'begin read only', limits);
         const prepared = await prepare(line, statement, STREAMED, 'within');
@@ -300,8 +300,8 @@ export async function streamStatement(
         await learnWithin(session, source, memory);
         const empty = { source, truncated: false, affected_rows: null };
         const { columns } = toResult({ ...empty, rows: [] }, memory);
-        start(columns);
-        await fetchParts(line, prepared, statement, memory, (rows) => send(toResult({ ...empty, rows }, memory).rows));
+        to.begin(columns);
+        await fetchParts(line, prepared, statement, memory, (rows) => to.rows(toResult({ ...empty, rows }, memory).rows));
       }).catch((error: unknown) => {
         const translated = translateError(error, { database, text: statement.text });
         if (translated.reason === LOST) session.retire();

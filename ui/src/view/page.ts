@@ -71,8 +71,7 @@ function draw(): void {
   });
   place(drawn.element);
   drawn.resize(result_place.clientWidth);
-  drawNext(latest);
-  drawFile(latest);
+  result_place.append(...nextButton(latest), ...fileButton(latest));
 }
 
 /** Only read-only tools may be called from here, because a button in the page is not a consent. */
@@ -90,20 +89,20 @@ function drawArguments(): void {
 }
 
 /** A tool with paged rows returns the position of the next page. */
-function drawNext({ structuredContent: found }: Members): void {
+function nextButton({ structuredContent: found }: Members): HTMLElement[] {
   const tool = runnable();
   const next = isMembers(found) ? found['next'] : undefined;
   const properties = tool?.schema['properties'];
-  if (tool === null || typeof next !== 'string' || !isMembers(properties) || !('after' in properties)) return;
-  result_place.append(button('Next rows', () => void runAgain(tool.name, { ...args, after: next })));
+  if (tool === null || typeof next !== 'string' || !isMembers(properties) || !('after' in properties)) return [];
+  return [button('Next rows', () => void runAgain(tool.name, { ...args, after: next }))];
 }
 
 /** A tool that offers its whole result says where it is. The client asks the person before it opens an address. */
-function drawFile({ structuredContent: found }: Members): void {
+function fileButton({ structuredContent: found }: Members): HTMLElement[] {
   const file = isMembers(found) ? found['file'] : undefined;
   const url = isMembers(file) ? file['url'] : undefined;
-  if (typeof url !== 'string' || !/^https?:\/\//.test(url) || !('openLinks' in can)) return;
-  result_place.append(button('Download all rows', () => void openLink(url)));
+  if (typeof url !== 'string' || !/^https?:\/\//.test(url) || !('openLinks' in can)) return [];
+  return [button('Download all rows', () => void openLink(url))];
 }
 
 async function openLink(url: string): Promise<void> {

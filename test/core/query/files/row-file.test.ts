@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openPostgres } from '#core/engines/postgresql/source.ts';
-import { type RowFileFormat, rowFileOf } from '#core/query/files/row-file.ts';
+import { type RowFileFormat, rowFileOf } from '#core/query/files/formats.ts';
 import type { Column, Row } from '#core/lib/sql/result.ts';
 import { refusal, sql } from '#test/core/engines/shared/suite.ts';
 import { localPolicy, reachable, testDatabase } from '#test/support/databases.ts';
@@ -78,7 +78,7 @@ describe('a Parquet file', () => {
     ).toEqual(
       ROWS.map(({ id, big, price, text, ok, json, float }) => [
         BigInt(Number(id)),
-        BigInt(String(big)),
+        BigInt(big as string | number),
         price,
         text,
         ok,

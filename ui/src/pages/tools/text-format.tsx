@@ -27,22 +27,3 @@ export function TextFormatField(props: { draft: StatementDraft<ToolDraft> }) {
     </Show>
   );
 }
-
-/** Return types that contain all rows and columns. */
-const WHOLE: ReadonlySet<ToolDraft['return_type']> = new Set(['rows', 'text', 'markdown', 'csv']);
-
-/** The format in which callers can download the whole result. */
-export function FileField(props: { draft: StatementDraft<ToolDraft> }) {
-  const fits = () => {
-    const { return_type, transform_template } = props.draft.form.values;
-    return WHOLE.has(return_type) && transform_template === null && !props.draft.statement.writes();
-  };
-  createEffect(() => {
-    if (!fits() && props.draft.form.values.files !== null) props.draft.form.set('files', null);
-  });
-  return (
-    <Show when={fits()}>
-      <FormField form={props.draft.form} name="files" error={props.draft.error('files')} />
-    </Show>
-  );
-}

@@ -10,7 +10,7 @@ import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { LimitsPanel } from './limits-panel.tsx';
 import { ViewPanel } from './view-panel.tsx';
 import { PagesPanel } from './pages-panel.tsx';
-import { FileField, TextFormatField } from './text-format.tsx';
+import { TextFormatField } from './text-format.tsx';
 
 /** Only for tools that write. */
 const WritesPanel = lazyPart(async () => (await import('./writes-panel.tsx')).WritesPanel);
@@ -58,7 +58,7 @@ export function ToolBuilder(
         <>
           <FormField form={draft.form} name="return_type" error={draft.error('return_type')} />
           <TextFormatField draft={draft} />
-          <FileField draft={draft} />
+          <FormField form={draft.form} name="files" error={draft.error('files')} />
         </>
       }
     >
