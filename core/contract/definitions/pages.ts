@@ -26,10 +26,10 @@ export const FileFormat = v.picklist(['csv', 'jsonl', 'parquet', 'xlsx']);
 export type FileFormat = v.InferOutput<typeof FileFormat>;
 const FILE_CHOICES = {
   null: { label: 'None' },
-  csv: { label: 'CSV', help: 'With a header line, for spreadsheets and programs' },
-  jsonl: { label: 'JSON Lines', help: 'One JSON object per line' },
-  parquet: { label: 'Parquet', help: 'Typed columns, for DuckDB, pandas and warehouses' },
-  xlsx: { label: 'XLSX', help: 'A spreadsheet of up to 1,048,575 rows' },
+  csv: { label: 'CSV' },
+  jsonl: { label: 'JSON Lines' },
+  parquet: { label: 'Parquet' },
+  xlsx: { label: 'XLSX' },
 };
 
 /** Size and format of a call's result. */
@@ -61,7 +61,7 @@ export const resultShape = {
   }),
   files: field(v.nullable(FileFormat), {
     label: 'File',
-    help: 'Results also carry an address that downloads all rows, for callers of a toolset with files. Defaults to none.',
+    help: 'Offers all rows as a download, if a toolset of the caller has files.',
     choices: FILE_CHOICES,
     open: true,
     breaking: (now) => (now === null ? 'This tool no longer offers its whole result as a file.' : null),

@@ -105,7 +105,7 @@ const draft = {
   }),
   files: field(v.boolean(), {
     label: 'Files',
-    help: 'Its callers may download the whole results of tools that offer a file. Defaults to off.',
+    help: 'Callers can download whole results of tools with a file. Defaults to off.',
     default: false,
   }),
   groups: field(v.pipe(v.array(textBetween(1, 255)), v.maxLength(100)), {
