@@ -32,6 +32,9 @@ export const ERROR_STATUS = {
   internal: 500,
   database_unreachable: 502,
   provider_failed: 502,
+  tunnel_unreachable: 502,
+  tunnel_refused: 502,
+  tunnel_host_key: 502,
   unavailable: 503,
   queue_full: 503,
   no_free_slot: 503,
@@ -39,6 +42,9 @@ export const ERROR_STATUS = {
 } as const;
 
 export type ErrorCode = keyof typeof ERROR_STATUS;
+
+/** Errors of the SSH tunnel of a connection. */
+export const TUNNEL_CODES = ['tunnel_unreachable', 'tunnel_refused', 'tunnel_host_key'] as const satisfies readonly ErrorCode[];
 
 /** Refusals by a security control: each adds an entry to the history. */
 export const CONTROLS: readonly ErrorCode[] = ['private_network_blocked', 'passthrough_sql_blocked', 'prompt_injection_blocked'];

@@ -48,6 +48,8 @@ const plugin: BunPlugin = {
     // 70 MB of native code for each kind of machine: a host that serves DuckDB runs from the npm package. An unresolved import
     // would end every program at its start; this one fails with a clear sentence, only where DuckDB is used.
     build.onResolve({ filter: /^@duckdb\// }, ({ path }) => ({ path, namespace: 'left-out' }));
+    // Native parts that ssh2 does without: it catches the error.
+    build.onResolve({ filter: /^cpu-features$|sshcrypto\.node$/ }, ({ path }) => ({ path, namespace: 'left-out' }));
     build.onLoad({ filter: /.*/, namespace: 'left-out' }, ({ path }) => ({
       loader: 'js',
       contents: `module.exports = {}; throw new Error(${JSON.stringify(`${path} is not part of the executable.`)});`,

@@ -1,7 +1,7 @@
 import { toJsonSchema } from '@valibot/to-json-schema';
 import * as v from 'valibot';
 import { Id, Timestamp, TransformTemplate, Version } from '#core/contract/fields.ts';
-import { describedFields, type Marks } from '#core/contract/marks.ts';
+import { describedFields, isBrief, type Marks } from '#core/contract/marks.ts';
 
 export type JsonObject = Record<string, unknown>;
 
@@ -20,8 +20,11 @@ const LISTS = ['anyOf', 'oneOf', 'allOf', 'prefixItems'];
  * @param helps whether fields without a description get the help text of the forms.
  */
 export function schemaOf(schema: v.GenericSchema, typeMode: 'input' | 'output', helps = false): JsonObject {
-  const overrideSchema = (converted: Converted) => describedFields(converted, helpOf);
-  const config = { typeMode, errorMode: 'ignore', ...(helps && { overrideSchema }) } as const;
+  const overrideSchema = (converted: Converted) => {
+    if (isBrief(converted.valibotSchema)) return { type: 'object' } as const;
+    return helps ? describedFields(converted, helpOf) : undefined;
+  };
+  const config = { typeMode, errorMode: 'ignore', overrideSchema } as const;
   const { $schema: _, ...rest } = toJsonSchema(schema, config) as JsonObject;
   return explicit(rest, typeMode === 'output' ? OF_OUTPUT : OF_INPUT);
 }

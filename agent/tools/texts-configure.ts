@@ -18,7 +18,7 @@ export const CONFIGURE = {
     title: 'Create a connection',
     effect: 'adds',
     description:
-      'Creates a connection to a database. Use it if list_connections does not show the database; then call test_connection. Network databases need host; port defaults to that of the type. sqlite: database is the name of a file; duckdb: of a folder of files or a .duckdb file; both must exist in the folder of this installation. libsql: password is the token, database a label. clickhouse: TLS on port 8443, or ssl_mode disable and port 8123. extra_params: an unknown name is rejected with those that exist. The installation may reject private addresses. Set read_only true and use a user with few rights unless tools must write. Example: {"name":"shop","db_type":"postgresql","host":"db.example.com","port":5432,"database":"shop","username":"reader","password":"…","read_only":true}.',
+      'Creates a connection to a database. Use it if list_connections lacks the database; then call test_connection. Network databases need host; port has a default. sqlite: database is the name of a file; duckdb: of a folder of files or a .duckdb file; both must exist here. libsql: password is the token, database a label. clickhouse: TLS on port 8443, or ssl_mode disable and port 8123. extra_params: unknown names are rejected with the known ones. The installation may reject private addresses. Set read_only true unless tools must write. Example: {"name":"shop","db_type":"postgresql","host":"db.example.com","port":5432,"database":"shop","username":"reader","password":"…","read_only":true}.',
   },
   update_connection: {
     title: 'Change a connection',

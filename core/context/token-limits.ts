@@ -16,10 +16,11 @@ import type { Actor, Context } from './context.ts';
 import { canonical, checksum } from '#snapshots/format/canonical.ts';
 import type { FrozenConnection, FrozenServer, FrozenTool, SnapshotContent } from '#snapshots/format/format.ts';
 import { entityTable, type RowOf } from '#core/store/entity-table.ts';
-import { isAdministrator } from './roles.ts';
+import { isAdministrator, isPerson } from './roles.ts';
 import { differs, type Settings } from '#core/settings/settings.ts';
 import type { ConnectionRow } from '#core/sources/source-pool.ts';
-import { isReference, isSealed } from '#core/lib/sealed-values.ts';
+import { type AnySsh, changesSsh, unsentSshSecrets, sshAddress } from './ssh-secrets.ts';
+import { isReference, isSealed, referencesIn, secretsIn } from '#core/lib/sealed-values.ts';
 
 // Limits of tokens and editors. They apply to every kind of change: writes, imports, rollbacks and restored versions.
 
@@ -89,16 +90,22 @@ type ConnectionTarget = Pick<
 > & {
   readonly password: unknown;
   readonly ssl_key: unknown;
+  readonly ssh?: AnySsh | null;
 };
 
 /**
  * Throws if a token makes a read-only connection writable, or sends a stored secret to another address without entering it again.
  */
 export function refuseConnection(actor: Actor | null, before: ConnectionTarget | null, after: ConnectionTarget): void {
-  if (isAdministrator(actor) || before === null) return;
+  if (isAdministrator(actor)) return;
+  if (!isPerson(actor, 'editor') && changesSsh(before?.ssh, after.ssh)) {
+    const message = 'ssh can be changed only by a signed-in person.';
+    throw new AppError('admin_only', message, { errors: [{ field: 'ssh', message }] });
+  }
+  if (before === null) return;
   refuseWritable(before, after);
   const moved = movedFields(before, after);
-  const stored = moved.length === 0 ? [] : storedSecrets(before, after);
+  const stored = moved.length === 0 ? [] : storedSecrets(before, after, moved.includes('ssh'));
   if (stored.length === 0) return;
   const message = `${moved.join(', ')} changes where a stored secret is sent: send ${stored.join(', ')} again with the change.`;
   throw new AppError('secret_required', message, { errors: stored.map((field) => ({ field, message })) });
@@ -125,23 +132,27 @@ function refuseOtherCallers(before: SessionRules, { session_values = [], session
 type SessionRules = Pick<FrozenConnection, 'session_values' | 'session_role'>;
 
 function movedFields(before: ConnectionTarget, after: ConnectionTarget): string[] {
-  const moved: string[] = ADDRESS.filter((field) => after[field] !== before[field]);
+  const moved: string[] = ADDRESS.filter((field) =>
+    field === 'ssh' ? sshAddress(after.ssh) !== sshAddress(before.ssh) : after[field] !== before[field],
+  );
   // The engine of `after` is used for both, because another `db_type` counts as another address anyway.
   const over_http = engineOf(after.db_type).over_http === true;
   return trustOf(after, over_http) < trustOf(before, over_http) ? [...moved, 'ssl_mode'] : moved;
 }
 
-const storedSecrets = (before: ConnectionTarget, after: ConnectionTarget): string[] => [
+const storedSecrets = (before: ConnectionTarget, after: ConnectionTarget, ssh_moved: boolean): string[] => [
   ...(isStored(before.password, after.password) ? ['password'] : []),
   ...(isStored(before.ssl_key, after.ssl_key) ? ['ssl_key'] : []),
   ...Object.entries(after.extra_params)
     .filter(([key, value]) => isSealed(value) || (value === MASK && isSealed(before.extra_params[key])))
     .map(([key]) => `extra_params.${key}`),
+  ...(ssh_moved ? unsentSshSecrets(before.ssh, after.ssh) : []),
 ];
 
 /** Nothing is sent again with a version, so each of its references counts too. */
-const hasSecret = ({ password, ssl_key, extra_params }: FrozenConnection): boolean =>
-  [password, ssl_key, ...Object.values(extra_params)].some((value) => isSealed(value) || isReference(value));
+const hasSecret = ({ password, ssl_key, extra_params, ssh = null }: FrozenConnection): boolean =>
+  [password, ssl_key, ...Object.values(extra_params)].some((value) => isSealed(value) || isReference(value)) ||
+  secretsIn(ssh, '').length + referencesIn(ssh).length > 0;
 
 /** A reference that stays is a secret that stays: to send it again proves nothing. */
 const isStored = (before: unknown, after: unknown): boolean =>

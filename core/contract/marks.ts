@@ -62,6 +62,13 @@ export function field(schema: v.GenericSchema, { default: fallback, ...marks }: 
   return fallback === undefined ? marked : v.optional(marked, fallback);
 }
 
+const BRIEF: unique symbol = Symbol('brief');
+
+/** An object of answers that agents read and cannot change, so the list of their tools leaves its fields out. */
+export const brief = <S extends v.GenericSchema>(schema: S): S => ({ ...schema, [BRIEF]: true });
+
+export const isBrief = (schema: object): boolean => BRIEF in schema;
+
 /** The marks of a field, also if another schema wraps it. */
 export function marksOf(schema: v.GenericSchema): Marks | undefined {
   if (MARKS in schema) return schema[MARKS] as Marks;

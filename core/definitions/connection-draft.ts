@@ -7,6 +7,7 @@ import { checkTarget, kindOf } from '#core/engines/index.ts';
 import { extraFault, extrasThereAre } from '#core/engines/shared/extras.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
 import type { StoredSecret } from '#core/contract/fields.ts';
+import { sealSsh, type SshDraft, sshFaults, sshKeyFaults } from './ssh-draft.ts';
 import { sessionFaults } from './checks/session.ts';
 import { changesAny } from '#core/records/versioned.ts';
 import { guardDraft } from '#core/records/prompt-guard.ts';
@@ -17,7 +18,9 @@ import { lastState, refuseConnection } from '#core/context/token-limits.ts';
 
 /** A connection to store. Secrets from the request are plain text or references, stored ones are sealed or references. */
 export type Draft = {
-  [K in keyof ConnectionDraft]: ConnectionDraft[K] | (K extends 'password' | 'ssl_key' ? StoredSecret | null : never);
+  [K in keyof ConnectionDraft]:
+    | ConnectionDraft[K]
+    | (K extends 'password' | 'ssl_key' ? StoredSecret | null : K extends 'ssh' ? SshDraft | null : never);
 };
 
 /** Names of passwords, keys, tokens, and addresses that may contain one. Masking a harmless entry is better than showing a secret. */
@@ -35,11 +38,10 @@ function mergeDraft(before: ConnectionRow, patch: { [K in keyof ConnectionDraft]
 /** Checks a connection before it is stored, and seals its secrets. @param before the stored connection. */
 export async function prepareConnection(context: Context, id: string, draft: Draft, before: ConnectionRow | null) {
   refuseForeignSecrets(draft.extra_params, before);
-  const unknown = [...wrongExtras(draft, before), ...sessionFaults(draft)];
-  refuseFields(unknown);
+  refuseFields([...wrongExtras(draft, before), ...sessionFaults(draft), ...sshFaults(draft)]);
   refuseConnection(context.actor, before, draft);
   await refuseReferences(context, before, secretsOf(draft));
-  refuseFields(certificateFaults(draft, before));
+  refuseFields([...certificateFaults(draft, before), ...(await sshKeyFaults(draft.ssh))]);
   await checkDraft(context, draft, before);
   return sealDraft(context, id, draft, before);
 }
@@ -54,10 +56,10 @@ export async function prepareEarlier(context: Context, earlier: ConnectionRow, b
   return sealDraft(context, earlier.id, draft, before);
 }
 
-const secretsOf = ({ password, ssl_key }: Draft) => ({ password, ssl_key });
+const secretsOf = ({ password, ssl_key, ssh }: Draft) => ({ password, ssl_key, ssh });
 
 /** Fields of the address of a connection, and `username`, which some types require. */
-const TARGET = ['db_type', 'host', 'port', 'database', 'username'];
+const TARGET = ['db_type', 'host', 'port', 'database', 'username', 'ssh'];
 
 async function checkDraft(context: Context, draft: Draft, before: ConnectionRow | null): Promise<void> {
   if (before === null || changesAny(draft, before, TARGET)) {
@@ -152,6 +154,8 @@ function sealDraft({ app: { keyring } }: Context, id: string, draft: Draft, befo
     const plain = keyring.stale(value.$sealed) ? openOrNull(keyring, value.$sealed, secretPath(id, field)) : null;
     return plain === null ? value : { $sealed: keyring.seal(plain, secretPath(id, field)) };
   };
+  const opened = (secret: string | StoredSecret, path: string) =>
+    isSealed(secret) ? keyring.open(secret.$sealed, path) : secret;
   const extra_params = Object.fromEntries(
     Object.entries(draft.extra_params).map(([key, value]) => {
       const stored = before?.extra_params[key];
@@ -161,5 +165,13 @@ function sealDraft({ app: { keyring } }: Context, id: string, draft: Draft, befo
       return [key, seal(`extra_params/${key}`, typeof value === 'string' ? value : JSON.stringify(value))];
     }),
   );
-  return { ...draft, extra_params, password: seal('password', draft.password), ssl_key: seal('ssl_key', draft.ssl_key) };
+  return {
+    ...draft,
+    extra_params,
+    password: seal('password', draft.password),
+    ssl_key: seal('ssl_key', draft.ssl_key),
+    ssh: sealSsh(draft.ssh, before?.ssh ?? null, (secret, path, stored_path = path) =>
+      path === stored_path ? seal(path, secret) : seal(path, opened(secret, secretPath(id, stored_path))),
+    ),
+  };
 }

@@ -3,7 +3,7 @@ import { type Connection, ConnectionDraft, type DbType, MASK, type TestResult } 
 import { OWNED_KINDS } from '#core/contract/entities.ts';
 import { lockEntityWrites } from '#core/store/journal.ts';
 import type { Db } from '#core/store/store.ts';
-import { AppError, refuseFields } from '#core/errors.ts';
+import { AppError, refuseFields, TUNNEL_CODES } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/context/context.ts';
 import { refuseReferences } from '#core/context/secret-refs.ts';
 import { createSlices, pagesOf } from '#core/lib/slices.ts';
@@ -18,6 +18,8 @@ import {
   requiredFields,
   wrongExtras,
 } from './connection-draft.ts';
+import { plainSsh, showSsh, sshFaults, sshKeyFaults } from './ssh-draft.ts';
+import { HostKeyFault } from '#core/engines/shared/tunnel/faults.ts';
 import { createEntity } from './entity.ts';
 import { ownedBy } from './owners.ts';
 import { ROWS_PER_STATEMENT } from '#core/records/versioned.ts';
@@ -57,10 +59,12 @@ export const connectionHandlers: Pick<Handlers, Extract<keyof Handlers, `connect
       ...requiredFields(draft),
       ...wrongExtras(draft, null),
       ...sessionFaults(draft),
+      ...sshFaults(draft),
       ...certificateFaults(draft, null),
+      ...(await sshKeyFaults(draft.ssh)),
     ];
     refuseFields(refusal);
-    await refuseReferences(context, null, { password: draft.password, ssl_key: draft.ssl_key });
+    await refuseReferences(context, null, { password: draft.password, ssl_key: draft.ssl_key, ssh: draft.ssh });
     const { name: _, enabled: _enabled, ...settings } = draft;
     // Invalid fields are refused as on saving. A forbidden address is a result of the test.
     const blocked = await checkTarget(draft, context.app.policy).then(
@@ -82,7 +86,13 @@ export const connectionHandlers: Pick<Handlers, Extract<keyof Handlers, `connect
 /** A source for a draft that is not stored, whose secrets are plain text or references. */
 async function openDraft({ app }: Context, draft: Omit<ConnectionDraft, 'name' | 'enabled'>): Promise<Source> {
   const plain = async (secret: unknown): Promise<unknown> => (isReference(secret) ? app.secrets.resolve(secret.ref) : secret);
-  const settings = { ...draft, password: await plain(draft.password), ssl_key: await plain(draft.ssl_key) };
+  const { ssh } = draft;
+  const settings = {
+    ...draft,
+    password: await plain(draft.password),
+    ssl_key: await plain(draft.ssl_key),
+    ssh: ssh && (await plainSsh(ssh, plain)),
+  };
   return app.sources.open(settings as ConnectionSettings);
 }
 
@@ -105,7 +115,7 @@ async function removeConnection(context: Context, tx: Db, id: string): Promise<v
 
 /** A stored connection as a response shows it: without secrets, and with masked entries. */
 function toConnection(row: ConnectionRow): Connection {
-  const { password, ssl_key, ...rest } = row;
+  const { password, ssl_key, ssh, ...rest } = row;
   return {
     ...rest,
     ...(isReference(password) && { password }),
@@ -115,6 +125,7 @@ function toConnection(row: ConnectionRow): Connection {
     ),
     password_set: password !== null,
     ssl_key_set: ssl_key !== null,
+    ssh: ssh && showSsh(ssh),
   };
 }
 
@@ -142,6 +153,7 @@ async function testSource(source: Source, chosen: DbType, within_ms: number): Pr
 }
 
 const TEST_CODES: readonly (TestResult['code'] & string)[] = [
+  ...TUNNEL_CODES,
   'dns_failed',
   'refused',
   'timeout',
@@ -154,5 +166,14 @@ const TEST_CODES: readonly (TestResult['code'] & string)[] = [
 function toFailure(error: unknown): TestResult {
   if (!(error instanceof AppError)) throw error;
   const code = TEST_CODES.find((known) => known === error.reason || known === error.code) ?? 'failed';
-  return { success: false, message: error.detail, latency_ms: 0, code, warnings: [] };
+  const [fault] = error.errors;
+  return {
+    success: false,
+    message: error.detail,
+    latency_ms: 0,
+    code,
+    ...(fault && { field: fault.field }),
+    ...(error instanceof HostKeyFault && { host_key: error.fingerprint }),
+    warnings: [],
+  };
 }

@@ -1,4 +1,5 @@
 import { type ConnectionType, DB_TYPE_CHOICES, type DbType } from '#core/contract/definitions/connections.ts';
+import { AppError } from '#core/errors.ts';
 import type { SqlDialect } from '#core/lib/sql/dialect.ts';
 import { CLICKHOUSE } from './clickhouse/descriptor.ts';
 import { DUCKDB } from './duckdb/descriptor.ts';
@@ -60,6 +61,7 @@ export const CONNECTION_TYPES: readonly ConnectionType[] = [...ENGINE_KINDS.valu
   required_fields: [...engine.required_fields],
   extra_fields: engine.extras.map(({ field }) => field),
   session_values: engine.session?.kinds.includes(kind.db_type) === true,
+  ssh: engine.tunnels === true,
   session_roles: engine.session?.kinds.includes(kind.db_type) === true && engine.session.roles,
   supported: true,
   note: kind.note,
@@ -71,9 +73,31 @@ export const portOf = ({ db_type, port }: Pick<ConnectionDetails, 'db_type' | 'p
 
 /** Opens no session yet. The driver is loaded with its first connection: some take 100 ms and tens of megabytes. */
 export async function openSource(settings: ConnectionSettings, policy: DialPolicy): Promise<Source> {
-  return (await engineOf(settings.db_type).open())({ ...settings, port: portOf(settings) }, policy);
+  const engine = engineOf(settings.db_type);
+  const open = await engine.open();
+  const complete = { ...settings, port: portOf(settings) };
+  const { ssh = null } = settings;
+  if (ssh === null) return open(complete, policy);
+  // Saving refuses this; a stored connection may be of another release.
+  if (engine.tunnels !== true) throw new AppError('database_unreachable', noTunnel(settings.db_type), { reason: 'failed' });
+  const { openTunnelled } = await import('./shared/tunnel/tunnelled-source.ts');
+  return openTunnelled(ssh, policy, (through) => open(complete, through));
+}
+
+/** Why a connection of this kind cannot have `ssh`. */
+export function noTunnel(db_type: DbType): string {
+  const { label } = DB_TYPE_CHOICES[db_type];
+  const why = engineOf(db_type).required_fields.includes('host')
+    ? 'is reached over HTTP'
+    : 'is a file and not reached over a network';
+  return `${label} ${why}, so an SSH tunnel has no effect on it. Remove ssh.`;
 }
 
 /** Checks a connection when it is saved: the file exists in an allowed folder, the address is allowed. */
-export const checkTarget = (target: ConnectionDetails, policy: DialPolicy): Promise<void> =>
-  engineOf(target.db_type).check({ ...target, port: portOf(target) }, policy);
+export async function checkTarget(target: ConnectionDetails, policy: DialPolicy): Promise<void> {
+  const complete = { ...target, port: portOf(target) };
+  const { ssh = null } = target;
+  if (ssh === null) return engineOf(target.db_type).check(complete, policy);
+  const { checkTunnel } = await import('./shared/tunnel/check.ts');
+  return checkTunnel(ssh, complete, policy);
+}

@@ -1,6 +1,6 @@
 import { AppError } from '#core/errors.ts';
 import type { BoundStatement } from '#core/lib/sql/result.ts';
-import { isReference } from '#core/lib/sealed-values.ts';
+import { referencesIn } from '#core/lib/sealed-values.ts';
 import type { SecretReader } from '#core/lib/secrets.ts';
 import { type ConnectionSettings, type SealedConnection, toSettings } from './shared/connection-settings.ts';
 import type { PipelineSlot, Source } from './shared/source.ts';
@@ -20,7 +20,8 @@ export async function openReferenced(
 ): Promise<Source> {
   const settings = await toSettings(connection, reader);
   const source = await open(settings);
-  if (!isReference(connection.password) && !isReference(connection.ssl_key)) return source;
+  const { password, ssl_key, ssh = null } = connection;
+  if (referencesIn([password, ssl_key, ssh]).length === 0) return source;
   return followSecrets({ source, settings }, (refused) => toSettings(connection, reader, refused), open);
 }
 
@@ -144,4 +145,6 @@ function slotOf(
 const isRefusedSignIn = (error: unknown): boolean => error instanceof AppError && error.reason === 'auth_failed';
 
 const isSame = (one: ConnectionSettings, other: ConnectionSettings): boolean =>
-  one.password === other.password && one.ssl_key === other.ssl_key;
+  one.password === other.password &&
+  one.ssl_key === other.ssl_key &&
+  JSON.stringify(one.ssh ?? null) === JSON.stringify(other.ssh ?? null);

@@ -15,6 +15,7 @@ const KINDS: Readonly<Record<string, GuardField['kind'] | null>> = {
   ssl_ca: null,
   ssl_cert: null,
   ssl_key: null,
+  ssh: null,
   extra_params: null,
   return_type: null,
   created_at: null,

@@ -8,7 +8,7 @@ import { leavesOf, sourceOffset, type Variant, variants, wholeVariant } from '#c
 import type { SqlDialect } from '#core/lib/sql/dialect.ts';
 import { type Reads, readsIn, readsOf, withReads } from '#core/lib/sql/reads.ts';
 import type { Statement } from '#core/lib/sql/statement.ts';
-import { AppError, type ErrorCode, refuseFields } from '#core/errors.ts';
+import { AppError, type ErrorCode, refuseFields, TUNNEL_CODES } from '#core/errors.ts';
 import { unknownMasks } from '#core/query/masks.ts';
 import type { DescribedText, Description, Source } from '#core/engines/shared/source.ts';
 import type { StopSignal } from '#core/engines/shared/stop.ts';
@@ -26,6 +26,7 @@ import type { ConnectionRow } from './source-pool.ts';
 /** Errors of reaching a database, not of the statement. Saving and deploying turn them into warnings. */
 const UNREACHABLE: readonly ErrorCode[] = [
   'database_unreachable',
+  ...TUNNEL_CODES,
   'private_network_blocked',
   'secrets_unavailable',
   'timeout',

@@ -21,6 +21,7 @@ import type { PromptArgument, PromptMessage } from '#core/contract/definitions/p
 import type { Annotations, ReturnType as ToolReturnType } from '#core/contract/definitions/tools.ts';
 import type { Confirm } from '#core/contract/definitions/write-guard.ts';
 import type { Selection } from '#core/contract/definitions/toolsets.ts';
+import type { SealedSsh } from '#core/contract/definitions/connection-fields.ts';
 import type { Sealed, StoredSecret } from '#core/contract/fields.ts';
 import { type Kit, pgKit, recordColumns, sqliteKit } from './kit.ts';
 
@@ -53,6 +54,7 @@ function define(k: Kit) {
       max_bytes: k.int().notNull(),
       session_values: k.list<ConnectionDraft['session_values']>(),
       session_role: k.json<NonNullable<ConnectionDraft['session_role']>>(),
+      ssh: k.json<SealedSsh>(),
     },
     (t) => [k.unique('connections_name').on(t.name)],
   );

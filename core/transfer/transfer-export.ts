@@ -8,6 +8,8 @@ import { entityTable, type StoredEntity, type EntityValues } from '#core/store/e
 import type { Context } from '#core/context/context.ts';
 import { createSlices } from '#core/lib/slices.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
+import type { SealedSsh } from '#core/contract/definitions/connection-fields.ts';
+import { exportSsh } from '#core/definitions/ssh-draft.ts';
 import { isSecretEntry } from '#core/definitions/connection-draft.ts';
 import { toDraft } from '#core/records/versioned.ts';
 import { IN_WRITE_ORDER, type EntityService } from '#core/definitions/entity-services.ts';
@@ -52,12 +54,13 @@ const sortKeys = (value: unknown): unknown => JSON.parse(canonical(value));
 
 /** A record in the form of an export: without ids and secrets, but with references of secrets. The connection is its name. */
 export function toItem(row: StoredEntity, names: ReadonlyMap<string, string>): EntityValues {
-  const { connection_id, password, ssl_key, extra_params, owner_id: _owner_id, owner, ...rest } = toDraft(row);
+  const { connection_id, password, ssl_key, ssh, extra_params, owner_id: _owner_id, owner, ...rest } = toDraft(row);
   const selections = SELECTIONS.filter((part) => rest[part] !== undefined);
   return {
     ...rest,
     ...(isReference(password) && { password }),
     ...(isReference(ssl_key) && { ssl_key }),
+    ...(ssh !== undefined && { ssh: ssh && exportSsh(ssh as SealedSsh) }),
     ...(owner === undefined ? {} : { owner: toNamedOwner(owner as TestOwner, names) }),
     ...Object.fromEntries(selections.map((part) => [part, toNames(rest[part] as Selection, names)])),
     ...(connection_id === undefined ? {} : { connection: typeof connection_id === 'string' ? names.get(connection_id) : null }),

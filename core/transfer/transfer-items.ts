@@ -7,6 +7,8 @@ import { toInvalid } from '#core/process/issues.ts';
 import { readValue } from '#core/process/read-value.ts';
 import { createSlices } from '#core/lib/slices.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
+import type { Ssh } from '#core/contract/definitions/connection-fields.ts';
+import { plainSshSecrets, withoutUnsent } from '#core/definitions/ssh-draft.ts';
 import { isSecretEntry } from '#core/definitions/connection-draft.ts';
 import { IN_WRITE_ORDER, type EntityService } from '#core/definitions/entity-services.ts';
 import type { StoredEntity, EntityValues } from '#core/store/entity-table.ts';
@@ -159,9 +161,12 @@ const SECRETS = ['password', 'ssl_key'];
 function isEqual(values: EntityValues, sent: EntityValues, stored: StoredEntity, names: ReadonlyMap<string, string>): boolean {
   const sent_secrets = SECRETS.filter((name) => Object.hasOwn(sent, name));
   if (sent_secrets.some((name) => !isReference(sent[name]))) return false;
+  const ssh = (values['ssh'] ?? null) as Ssh | null;
+  if (ssh !== null && plainSshSecrets(ssh).length > 0) return false;
   const { password: _, ssl_key: _ssl_key, ...rest } = values;
   const { password: _stored, ssl_key: _stored_key, ...item } = toItem(stored, names);
-  return canonical(rest) === canonical(item) && sent_secrets.every((name) => canonical(sent[name]) === canonical(stored[name]));
+  const same = ssh === null ? item : { ...item, ssh: withoutUnsent(ssh, (item['ssh'] ?? null) as Ssh | null) };
+  return canonical(rest) === canonical(same) && sent_secrets.every((name) => canonical(sent[name]) === canonical(stored[name]));
 }
 
 /** Adds the stored secrets that the import does not contain to an overwritten connection. */

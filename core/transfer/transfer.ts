@@ -15,6 +15,7 @@ import { isSecretEntry } from '#core/definitions/connection-draft.ts';
 import { ENTITY_SERVICES, IN_WRITE_ORDER, type EntityService } from '#core/definitions/entity-services.ts';
 import type { EntityValues } from '#core/store/entity-table.ts';
 import type { ConnectionRow } from '#core/sources/source-pool.ts';
+import { missingSshSecrets } from '#core/definitions/ssh-draft.ts';
 import { isSealed } from '#core/lib/sealed-values.ts';
 import { ROWS_PER_STATEMENT } from '#core/records/versioned.ts';
 import { configFaults, readServerConfig, refuseImportedSettings } from './transfer-config.ts';
@@ -237,6 +238,7 @@ function missingSecrets({ name, prepared }: CheckedItem): ImportReport['needs_se
   const fields = [
     ...(signs_in && row.password === null ? ['password'] : []),
     ...(row.ssl_cert !== null && row.ssl_key === null ? ['ssl_key'] : []),
+    ...(row.ssh === null ? [] : missingSshSecrets(row.ssh)),
     ...Object.entries(row.extra_params)
       .filter(([key, value]) => isSecretEntry(key) && !isSealed(value))
       .map(([key]) => `extra_params.${key}`),

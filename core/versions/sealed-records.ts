@@ -53,7 +53,7 @@ export async function liveRecords({ store }: SealedStore): Promise<SealedRecord[
   };
   const fingerprint = await readMeta(store, db, 'fingerprint_key');
   const found = await Promise.all([
-    holdersIn('connections', 'connection', ['password', 'ssl_key', 'extra_params'], ({ name }) => `connection ${name}`),
+    holdersIn('connections', 'connection', ['password', 'ssl_key', 'ssh', 'extra_params'], ({ name }) => `connection ${name}`),
     holdersIn('people', 'admin', ['totp_secret'], ({ username }) => `the account ${username}`),
     holdersIn('identity_providers', 'identity_provider', ['client_secret'], ({ name }) => `identity provider ${name}`),
     db

@@ -91,8 +91,13 @@ const SPOKEN: ReadonlySet<ErrorCode> = new Set([
   'too_many_rows',
   'not_countable',
 ]);
+const NO_TUNNEL =
+  'The SSH tunnel to the database of this tool cannot be used right now. Try again later, or see the log of the host.';
 const UNSPOKEN: Partial<Readonly<Record<ErrorCode, string>>> = {
   database_unreachable: 'The database of this tool cannot be reached right now. Try again later, or see the log of the host.',
+  tunnel_unreachable: NO_TUNNEL,
+  tunnel_refused: NO_TUNNEL,
+  tunnel_host_key: NO_TUNNEL,
   private_network_blocked: 'The database of this tool is at an address that this installation does not allow.',
   secrets_unavailable:
     'The connection of this tool cannot be opened because one of its secrets cannot be read. See the log of the host.',

@@ -143,6 +143,9 @@ const SENTENCES: Readonly<Record<string, string>> = {
   too_large: 'The result is too large.',
   caller_value_missing: 'A value of the caller is missing.',
   database_unreachable: 'The database cannot be reached.',
+  tunnel_unreachable: 'The SSH tunnel to the database cannot be opened.',
+  tunnel_refused: 'The SSH server of the connection refuses it.',
+  tunnel_host_key: 'The SSH server of the connection presents another key.',
 };
 
 function withoutArguments(detail: string, sample: Sample): string {

@@ -72,6 +72,11 @@ function serverFaults({ auth_type, transport }: FrozenServer): string[] {
 function connectionFaults(connection: FrozenConnection, { content }: Snapshot, target: BundleTarget): string[] {
   const { name, id, db_type } = connection;
   const { bundle } = engineOf(db_type);
+  if (connection.ssh) {
+    return [
+      `The connection ${name} goes through an SSH tunnel, which bundles cannot open. Reach the database without ssh, or serve it from a host.`,
+    ];
+  }
   if (bundle !== undefined) return bundle(connection, target).map((fault) => `The connection ${name} ${fault}`);
   const users = [...content.tools, ...content.resources].filter(({ connection_id }) => connection_id === id);
   const { label } = DB_TYPE_CHOICES[db_type];

@@ -3,6 +3,7 @@ import type { frozenWhenSet, frozenSettings } from '#core/contract/settings/sett
 import type { Claims } from '#core/query/identity.ts';
 import type { StoredSecret } from '#core/contract/fields.ts';
 import type { DbType, SslMode } from '#core/contract/definitions/connections.ts';
+import type { SealedSsh } from '#core/contract/definitions/connection-fields.ts';
 import type { SessionRole, SessionValue } from '#core/contract/definitions/session-values.ts';
 import type { hostLimits, ReturnType } from '#core/contract/definitions/tools.ts';
 import type { MaskKind } from '#core/contract/definitions/masks.ts';
@@ -57,6 +58,8 @@ export interface FrozenConnection {
   readonly session_values?: readonly SessionValue[];
   /** Absent: statements run as the database account. */
   readonly session_role?: SessionRole | null;
+  /** SSH servers in front of the database, with sealed secrets or references. Absent: none. */
+  readonly ssh?: SealedSsh | null;
   /** SHA-256 over all settings that a session depends on; identifies the pool. */
   readonly pool_key: string;
 }

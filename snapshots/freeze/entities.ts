@@ -61,6 +61,7 @@ export function freezeConnection(row: ConnectionDefinition): FrozenConnection {
     pool_size: row.pool_size,
     ...(row.session_values === undefined || row.session_values.length === 0 ? {} : { session_values: row.session_values }),
     ...(row.session_role ? { session_role: row.session_role } : {}),
+    ...(row.ssh ? { ssh: row.ssh } : {}),
   };
   return {
     ...session,

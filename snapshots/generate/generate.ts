@@ -28,7 +28,8 @@ export function generate(snapshot: Snapshot): GeneratedFile[] {
   const caller_connections = new Set(
     connections.filter(({ session_values, session_role }) => session_values !== undefined || session_role).map(({ id }) => id),
   );
-  const why = (query: FrozenQuery) => whyLeftOut(query, caller_connections);
+  const tunnelled = new Set(connections.filter(({ ssh }) => ssh).map(({ id }) => id));
+  const why = (query: FrozenQuery) => (tunnelled.has(query.connection_id) ? TUNNELLED : whyLeftOut(query, caller_connections));
   const greets = ({ arguments: args, messages }: FrozenPrompt): string | null =>
     !args.some(({ name }) => name === 'caller') && messages.some(({ template }) => readsCaller(template)) ? NO_CALLER : null;
   const whyTool = (tool: FrozenTool) => {
@@ -101,6 +102,8 @@ const PASSTHROUGH = 'its whole statement is an argument, which only Sluice can g
 const PAGED = 'its results come in pages, whose cursors only Sluice seals';
 
 const COUNTED = 'its results are limited by tokens, which only Sluice counts';
+
+const TUNNELLED = 'its connection goes through an SSH tunnel, which only Sluice opens';
 
 /** A project has one bearer token and does not identify callers, so protection by caller would be missing. */
 const NO_CALLER = 'it depends on who calls, which only Sluice knows';

@@ -112,6 +112,14 @@ export interface DialPolicy {
       readonly secure: (socket: Socket, settings: Pick<ConnectionSettings, 'host'>, signal: AbortSignal) => Promise<Socket>;
     } | null;
   };
+  readonly tunnel?: {
+    readonly dial: (
+      host: string,
+      port: number,
+      signal: AbortSignal,
+      database: string,
+    ) => Promise<{ readonly socket: Socket; readonly private: boolean }>;
+  };
   readonly allow_private_networks: boolean;
   readonly forbidden: readonly InstallationAddress[];
   readonly forbiddenNow?: () => Promise<readonly InstallationAddress[]>;

@@ -40,6 +40,8 @@ const ADMINISTRATORS = {
   session_values: { session_values: [{ name: 'app.sub', from: 'caller.sub' }] },
   session_role: { session_role: { from: 'caller.groups', allow: ['reader'] } },
 };
+/** What only people change: a token is refused. */
+const OF_PEOPLE = { ssh: { ssh: { host: '192.0.2.66', username: 'tunnel' } } };
 
 let a: ListeningAgent;
 let token: string;
@@ -60,8 +62,15 @@ afterAll(async () => {
 const stored = async () => await a.s.call('connections.get', { id });
 
 test('every field of a connection is of one kind', () => {
-  const fields = [...Object.keys(MOVES), ...HARMLESS, ...Object.keys(ADMINISTRATORS), 'read_only'];
+  const fields = [...Object.keys(MOVES), ...HARMLESS, ...Object.keys({ ...ADMINISTRATORS, ...OF_PEOPLE }), 'read_only'];
   expect(fields.toSorted()).toEqual(Object.keys(ConnectionPatch.entries).toSorted());
+});
+
+test('a token neither adds an SSH server nor creates a connection through one', async () => {
+  const before = await stored();
+  expect((await rest('PATCH', `/connections/${id}`, OF_PEOPLE.ssh)).status).toBe(403);
+  expect((await rest('POST', '/connections', { ...DRAFT, name: 'tunnelled', ...OF_PEOPLE.ssh })).status).toBe(403);
+  expect(await stored()).toEqual(before);
 });
 
 test('a token does not say what the database is told of callers', async () => {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { reachable, testDatabase } from '#test/support/databases.ts';
 import { describeOneCommand } from '#test/support/one-command.ts';
 import { startPrograms } from '#test/support/programs.ts';
+import { createKey, sshd_is_here, startSshServer } from '#test/support/ssh-server.ts';
 import { until } from '#test/support/until.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-binary-'));
@@ -52,6 +53,29 @@ describeOneCommand('the executable', start, 4, (programs) => {
       expect(await write.then(() => 'ran', String)).toContain('answered 400');
       await api('DELETE', `/connections/${connection.id}`);
     } finally {
+      await database.drop();
+    }
+  });
+
+  test.skipIf(!reachable.postgres || !sshd_is_here)('reaches a database through an SSH server (needs sshd)', async () => {
+    const database = await testDatabase('postgresql');
+    const server = await startSshServer(createKey());
+    const { api } = programs();
+    try {
+      const { db_type, host, port, database: name, username } = database.settings;
+      const connection = await api<{ id: string }>('POST', '/connections', {
+        name: 'tunnelled',
+        db_type,
+        host,
+        port,
+        database: name,
+        username,
+        ssh: server.hop,
+      });
+      expect(await api('POST', `/connections/${connection.id}/test`)).toMatchObject({ success: true });
+      await api('DELETE', `/connections/${connection.id}`);
+    } finally {
+      await server.close();
       await database.drop();
     }
   });

@@ -29,7 +29,7 @@ async function describeOdd() {
   db.run(`insert into odd values (1, '', 'free', 2, 9007199254740993), (2, 1.5, 2, 1, 1), (3, null, x'01', 'maybe', 'x')`);
   db.close();
   const source = await openSource(
-    { ...connection, password: null, ssl_key: null },
+    { ...connection, password: null, ssl_key: null, ssh: null },
     { ...localPolicy, sqlite_dir: folder.directory },
   );
   const { columns } = await source.describe(ODD, []);

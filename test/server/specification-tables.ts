@@ -224,7 +224,7 @@ export const ADDED_FIELDS: Readonly<Record<string, string>> = {
   'POST /api/v1/auth/2fa/disable': 'is_recovery',
   'GET /api/v1/connections': 'search enabled',
   'POST /api/v1/connections':
-    'ssl_ca ssl_cert ssl_key enabled read_only pool_size max_concurrency queue_limit queue_timeout_ms query_timeout_ms max_rows max_bytes session_values session_role',
+    'ssl_ca ssl_cert ssl_key enabled read_only pool_size max_concurrency queue_limit queue_timeout_ms query_timeout_ms max_rows max_bytes session_values session_role ssh',
   'GET /api/v1/tools': 'search enabled connection_id tags',
   'POST /api/v1/tools':
     'title enabled read_only annotations timeout_ms max_rows cache_ttl_seconds rate_limit_per_minute masks max_bytes max_affected_rows confirm confirm_rows two_step view page_by max_tokens text_format files ask_missing log_arguments',

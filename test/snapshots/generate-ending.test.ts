@@ -22,7 +22,7 @@ describe.skipIf(!reachable.postgres && process.env['CI'] !== 'true')('a generate
     database = await testDatabase('postgresql');
     folder = await mkdtemp(join(tmpdir(), 'sluice-project-ending-'));
     const { password: _, ...settings } = database.settings;
-    const connection = connectionOf({ ...settings, name: 'db', password: null, ssl_key: null });
+    const connection = connectionOf({ ...settings, name: 'db', password: null, ssl_key: null, ssh: null });
     const sleeping = (name: string, seconds: number) =>
       toolOf(connection, name, `select pg_sleep(${seconds})::text as slept`, { timeout_ms: 60_000 });
     const tools = [toolOf(connection, 'quick', 'select 1 as one'), sleeping('slow', 1.5), sleeping('endless', 50)];

@@ -237,6 +237,27 @@ test.each([null, 'Sell one item.'])('a project of a toolset has the instructions
   expect(main?.content).toContain(`  instructions: ${JSON.stringify(instructions)},`);
 });
 
+test('a tool whose connection goes through an SSH server is left out of a project', () => {
+  const hop = {
+    host: 'bastion',
+    port: 22,
+    username: 'tunnel',
+    private_key: null,
+    passphrase: null,
+    password: null,
+    host_key: null,
+  };
+  const behind = connectionOf({ name: 'behind', db_type: 'postgresql', ssh: { ...hop, jump: [] } });
+  const beside = connectionOf({ id: 'other', name: 'beside', db_type: 'postgresql' });
+  const tools = [toolOf(behind, 'hidden', 'select 1 as one'), toolOf(beside, 'kept', 'select 1 as one')];
+  const files = generate(snapshotOf(1, { connections: [behind, beside], tools }));
+  expect(files.find(({ path }) => path === 'README.md')?.content).toContain(
+    '- `hidden`: its connection goes through an SSH tunnel',
+  );
+  expect(files.map(({ path }) => path)).toContain('src/tools/kept.ts');
+  expect(files.map(({ content }) => content).join('\n')).not.toContain('bastion');
+});
+
 test('a tool that runs a text of its caller is left out, and the README says what a token opens', () => {
   const connection = connectionOf({ name: 'db', db_type: 'mysql' });
   const tool = toolOf(connection, 'dynamic', 'execute immediate :text', { parameters: [parameterOf('text', 'string')] });

@@ -16,7 +16,7 @@ import { createFirstRun } from '#ui/src/kernel/first-run.ts';
 import type { Storage } from '#ui/src/kernel/storage.ts';
 import type { Call } from '#ui/src/api.ts';
 
-const { password: _, ssl_key: _ssl_key, ...empty } = emptyDraft({ db_type: 'postgresql', default_port: 5432 });
+const { password: _, ssl_key: _ssl_key, ssh: _ssh, ...empty } = emptyDraft({ db_type: 'postgresql', default_port: 5432 });
 const stored: Connection = {
   ...empty,
   id: '0190b0c0-0000-7000-8000-000000000000',
@@ -26,6 +26,7 @@ const stored: Connection = {
   username: 'reader',
   password_set: true,
   ssl_key_set: false,
+  ssh: null,
   version: 3,
   created_at: '2026-01-01T00:00:00.000Z',
   updated_at: '2026-01-01T00:00:00.000Z',
@@ -46,6 +47,32 @@ test('what is under Advanced shows when it differs from the defaults', () => {
     false,
     false,
   ]);
+});
+
+test('a secret of an SSH server that is not typed is not sent, so the stored one stays', () => {
+  const shown = {
+    host: 'bastion',
+    port: 22,
+    username: 'tunnel',
+    host_key: null,
+    private_key_set: true,
+    passphrase_set: false,
+    password_set: false,
+  };
+  const behind: Connection = { ...stored, ssh: { ...shown, jump: [{ ...shown, password: { ref: 'env:GATE' } }] } };
+  const draft = draftOf(behind);
+  expect(changesOf(behind, draft)).toEqual({});
+  const ssh = { ...draft.ssh!, private_key: null, port: 2222 };
+  expect(changesOf(behind, { ...draft, ssh })).toEqual({
+    ssh: {
+      host: 'bastion',
+      port: 2222,
+      username: 'tunnel',
+      host_key: null,
+      jump: [{ host: 'bastion', port: 22, username: 'tunnel', host_key: null, password: { ref: 'env:GATE' } }],
+    },
+  });
+  expect(withType(draft, { db_type: 'sqlite', default_port: null, ssh: false }).ssh).toBeNull();
 });
 
 test('only what differs is sent, and a password only when a new one was typed', () => {

@@ -230,6 +230,19 @@ const SENTENCES: readonly (readonly [
     'Engine settings',
     lines('Time zone: +02:00', 'a.csv: delimiter ;', 'a.csv: without a header line'),
   ],
+  ['connection', { ssh: [null, { host: 'bastion', jump: [{ host: 'gate' }] }] }, 'SSH tunnel', lines('through gate and bastion')],
+  [
+    'connection',
+    {
+      ssh: [
+        { host: 'bastion', port: 22, private_key: null, jump: [] },
+        { host: 'bastion', port: 2222, private_key: '[redacted]', jump: [] },
+      ],
+    },
+    'SSH tunnel',
+    lines('SSH port 22 → 2222', 'private key replaced'),
+  ],
+  ['connection', { ssh: [{ host: 'bastion', jump: [] }, null] }, 'SSH tunnel', lines('no tunnel any more')],
   ['server_config', { deploy_gates: [{ lint: 'warn' }, { lint: 'block' }] }, 'Deploy gates', lines('Lint: warn → block')],
   [
     'server_config',

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { connectionSession } from './session-values.ts';
-import { connectionCertificates, connectionLimits } from './connection-fields.ts';
+import { connectionCertificates, connectionLimits, ShownSsh, Ssh } from './connection-fields.ts';
 import { changesOf, entityOperations } from '../entity-operations.ts';
 import { byId, Empty, Id, integerBetween, listOf, shownText, stored, textBetween, Unchanged, Warnings } from '../fields.ts';
 import { field, valuesOf } from '../marks.ts';
@@ -71,6 +71,14 @@ const draft = {
     default: null,
   }),
   ...connectionCertificates,
+  ssh: field(v.nullable(Ssh), {
+    label: 'SSH tunnel',
+    help: 'SSH servers through which the database is reached. Defaults to none.',
+    open: true,
+    people: true,
+    address: true,
+    default: null,
+  }),
   extra_params: field(v.record(textBetween(1, 128), v.unknown()), { label: 'Engine settings', open: true, default: {} }),
   enabled: field(v.boolean(), {
     label: 'Enabled',
@@ -93,12 +101,13 @@ export const ConnectionDraft = v.strictObject(draft);
 export type ConnectionDraft = v.InferOutput<typeof ConnectionDraft>;
 export const ConnectionPatch = changesOf(ConnectionDraft);
 
-const { password: _password, ssl_key: _ssl_key, ...readable } = draft;
+const { password: _password, ssl_key: _ssl_key, ssh: _ssh, ...readable } = draft;
 export const Connection = v.object({
   id: Id,
   ...readable,
   password: ShownRef,
   ssl_key: ShownRef,
+  ssh: v.nullable(ShownSsh),
   password_set: v.boolean(),
   ssl_key_set: v.boolean(),
   ...stored,
@@ -119,9 +128,16 @@ export const TestResult = v.object({
       'database_missing',
       'tls_failed',
       'private_network_blocked',
+      'tunnel_unreachable',
+      'tunnel_refused',
+      'tunnel_host_key',
       'failed',
     ]),
   ),
+  /** The field to correct, such as `ssh.private_key`. */
+  field: v.optional(v.string()),
+  /** With `tunnel_host_key`: the fingerprint of the key that the SSH server presents. */
+  host_key: v.optional(v.string()),
   server_version: v.optional(v.string()),
   db_type: v.optional(v.pipe(DbType, v.description('What the server is, where the connection says something else'))),
   /** Limits set by the database's administrator. The lower of these and the connection's limits applies. */
@@ -152,6 +168,7 @@ export const ConnectionType = v.object({
   ),
   session_values: v.pipe(v.boolean(), v.description('Session values can pass the caller to the database')),
   session_roles: v.pipe(v.boolean(), v.description('Statements can run as a role of the caller')),
+  ssh: v.pipe(v.boolean(), v.description('Can be reached through an SSH tunnel')),
   supported: v.boolean(),
   note: v.nullable(v.string()),
 });

@@ -66,9 +66,15 @@ async function referenceFindings(
 
 /** The references of a frozen connection or of the frozen settings. */
 function secretRefsIn(text: string): string[] {
-  const frozen = JSON.parse(text) as Partial<Pick<FrozenConnection, 'password' | 'ssl_key'> & FrozenServer>;
-  const { password, ssl_key, introspection_client_secret, oauth_clients = [] } = frozen;
-  return referencesIn([password, ssl_key, introspection_client_secret, ...oauth_clients.map((client) => client.client_secret)]);
+  const frozen = JSON.parse(text) as Partial<Pick<FrozenConnection, 'password' | 'ssl_key' | 'ssh'> & FrozenServer>;
+  const { password, ssl_key, ssh, introspection_client_secret, oauth_clients = [] } = frozen;
+  return referencesIn([
+    password,
+    ssl_key,
+    ssh,
+    introspection_client_secret,
+    ...oauth_clients.map((client) => client.client_secret),
+  ]);
 }
 
 /** Most texts have no such member, and parsing every one of a large configuration takes long. */

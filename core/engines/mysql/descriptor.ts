@@ -29,6 +29,7 @@ export const MYSQL: EngineDescriptor = {
     roles: false,
   },
   token: false,
+  tunnels: true,
   check: checkHost,
   open: async () => (await import('./source.ts')).openMysql,
   plans: async () => (await import('./explain.ts')).MYSQL_PLANS,

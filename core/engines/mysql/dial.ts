@@ -22,6 +22,13 @@ export interface MysqlDialer {
   dial(signal: AbortSignal): Promise<MysqlLink>;
 }
 
+/** A checked address, of which each `open` dials a socket. */
+interface Reached {
+  readonly host: string;
+  readonly private: boolean;
+  readonly open: () => Promise<Socket>;
+}
+
 type Tls = Exclude<ConnectionOptions['ssl'], string | undefined>;
 
 export function createMysqlDialer(settings: ConnectionSettings, policy: DialPolicy): MysqlDialer {
@@ -32,10 +39,10 @@ export function createMysqlDialer(settings: ConnectionSettings, policy: DialPoli
   let plain = false;
 
   async function dial(signal: AbortSignal): Promise<MysqlLink> {
-    const target = await resolveTarget(host, settings.port ?? DEFAULT_PORT, policy, settings.database);
+    const target = await reach(signal);
     const chosen = plain && target.private ? null : tls;
     try {
-      return await login(settings, await dialSocket(target, signal), target.host, chosen, signal);
+      return await login(settings, await target.open(), target.host, chosen, signal);
     } catch (error) {
       signal.throwIfAborted();
       const refused = error instanceof Error && 'code' in error && error.code === 'HANDSHAKE_NO_SSL_SUPPORT';
@@ -43,9 +50,27 @@ export function createMysqlDialer(settings: ConnectionSettings, policy: DialPoli
       if (!refused || settings.ssl_mode !== null || settings.ssl_ca !== null || !target.private) throw toConnectError(error);
     }
     plain = true;
-    return login(settings, await dialSocket(target, signal), target.host, null, signal).catch((error: unknown) => {
+    return login(settings, await target.open(), target.host, null, signal).catch((error: unknown) => {
       throw toConnectError(error);
     });
+  }
+
+  async function reach(signal: AbortSignal): Promise<Reached> {
+    const port = settings.port ?? DEFAULT_PORT;
+    const { tunnel } = policy;
+    if (tunnel === undefined) {
+      const target = await resolveTarget(host, port, policy, settings.database);
+      return { host: target.host, private: target.private, open: () => dialSocket(target, signal) };
+    }
+    const again = async () => (await tunnel.dial(host, port, signal, settings.database)).socket;
+    const { socket, private: is_private } = await tunnel.dial(host, port, signal, settings.database);
+    let first: Socket | null = socket;
+    const open = (): Promise<Socket> => {
+      const unused = first;
+      first = null;
+      return unused === null ? again() : Promise.resolve(unused);
+    };
+    return { host: host.replace(/^\[(.*)\]$/, '$1'), private: is_private, open };
   }
 
   return { dial };

@@ -37,6 +37,7 @@ export const POSTGRESQL: EngineDescriptor = {
   extras: POSTGRESQL_EXTRAS,
   session: { kinds: ['postgresql', 'supabase', 'timescaledb'], nameFault: sessionNameFault, roles: true },
   token: false,
+  tunnels: true,
   bundle: ({ ssl_mode, ssl_ca, ssl_cert, ssl_key }, target) => {
     if (target !== 'workers') return [];
     const has_certificates = ssl_ca !== null || ssl_cert !== null || ssl_key !== null;

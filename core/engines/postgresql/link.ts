@@ -19,7 +19,7 @@ const CANCEL_CODE = 80_877_102;
 /** A dialled socket, encrypted according to `ssl_mode`. */
 export async function openLink(settings: ConnectionSettings, policy: DialPolicy, signal: AbortSignal): Promise<Link> {
   const secure = policy.network?.sockets?.secure ?? secureSocket;
-  const socket = await dial(settings, policy, signal);
+  const { socket, is_private } = await dial(settings, policy, signal);
   // `close` follows every error. Without a listener the error would end the process.
   socket.on('error', () => {});
   if (settings.ssl_mode === 'disable') return { socket, encrypted: false };
@@ -29,7 +29,6 @@ export async function openLink(settings: ConnectionSettings, policy: DialPolicy,
     socket.destroy();
     throw error;
   }
-  const is_private = classifyAddress(socket.remoteAddress ?? '') === 'private';
   if (settings.ssl_mode === null && settings.ssl_ca === null && is_private) return { socket, encrypted: false };
   socket.destroy();
   throw new AppError(
@@ -39,14 +38,29 @@ export async function openLink(settings: ConnectionSettings, policy: DialPolicy,
   );
 }
 
-async function dial(settings: ConnectionSettings, policy: DialPolicy, signal: AbortSignal): Promise<Socket> {
+interface Dialled {
+  readonly socket: Socket;
+  /** Whether the address is private, so that the database may offer no TLS. */
+  readonly is_private: boolean;
+}
+
+async function dial(settings: ConnectionSettings, policy: DialPolicy, signal: AbortSignal): Promise<Dialled> {
   const port = settings.port ?? DEFAULT_PORT;
+  if (policy.tunnel !== undefined) {
+    const { socket, private: is_private } = await policy.tunnel.dial(settings.host ?? '', port, signal, settings.database);
+    return { socket, is_private };
+  }
   const sockets = policy.network?.sockets ?? null;
-  if (sockets !== null) return sockets.dial(settings.host ?? '', port, signal);
+  if (sockets !== null) return direct(await sockets.dial(settings.host ?? '', port, signal));
   const target = await resolveTarget(settings.host ?? '', port, policy, settings.database);
   signal.throwIfAborted();
-  return dialSocket(target, signal);
+  return direct(await dialSocket(target, signal));
 }
+
+const direct = (socket: Socket): Dialled => ({
+  socket,
+  is_private: classifyAddress(socket.remoteAddress ?? '') === 'private',
+});
 
 /** The answer must be exactly one byte. Further bytes were injected before the encrypted ones (CVE-2021-23222). */
 function offersTls(socket: Socket, signal: AbortSignal): Promise<boolean> {

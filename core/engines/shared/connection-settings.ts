@@ -3,6 +3,13 @@ import type { SessionRole, SessionValue } from '#core/contract/definitions/sessi
 import type { StoredSecret } from '#core/contract/fields.ts';
 import { readSecret, type SecretReader } from '#core/lib/secrets.ts';
 import { isSealed } from '#core/lib/sealed-values.ts';
+import {
+  type HopOf,
+  type SealedSsh,
+  SSH_SECRETS,
+  type SshOf,
+  type SshSecret,
+} from '#core/contract/definitions/connection-fields.ts';
 
 /** A connection with decrypted secrets: everything that a driver needs to dial. */
 export interface ConnectionSettings {
@@ -23,13 +30,16 @@ export interface ConnectionSettings {
   readonly session_values?: readonly SessionValue[];
   /** When set, every statement of a call runs as a database role of its caller. */
   readonly session_role?: SessionRole | null;
+  /** SSH servers through which the database is reached. Absent: it is dialled from here. */
+  readonly ssh?: SshOf<string> | null;
 }
 
 /** A connection with sealed secrets or references, as it is stored or frozen. */
-export interface SealedConnection extends Omit<ConnectionSettings, 'password' | 'ssl_key'> {
+export interface SealedConnection extends Omit<ConnectionSettings, 'password' | 'ssl_key' | 'ssh'> {
   readonly id: string;
   readonly password: StoredSecret | null;
   readonly ssl_key: StoredSecret | null;
+  readonly ssh?: SealedSsh | null;
 }
 
 /**
@@ -42,7 +52,7 @@ export async function toSettings(
   refused?: ConnectionSettings,
 ): Promise<ConnectionSettings> {
   const { db_type, host, port, database, username, ssl_mode, ssl_ca, ssl_cert, pool_size } = connection;
-  const { session_values = [], session_role = null } = connection;
+  const { session_values = [], session_role = null, ssh = null } = connection;
   const pathOf = (field: string) => `connection/${connection.id}/${field}`;
   const opened = async (field: 'password' | 'ssl_key'): Promise<string | null> => {
     const value = connection[field];
@@ -67,5 +77,25 @@ export async function toSettings(
     pool_size,
     session_values,
     session_role,
+    ...(ssh !== null && { ssh: await openSshSecrets(ssh, `connection/${connection.id}/ssh`, reader, refused?.ssh ?? null) }),
+  };
+}
+
+async function openSshSecrets(
+  ssh: SealedSsh,
+  path: string,
+  reader: SecretReader,
+  refused: SshOf<string> | null,
+): Promise<SshOf<string>> {
+  const opened = async (hop: HopOf<StoredSecret>, at: string, before: HopOf<string> | undefined): Promise<HopOf<string>> => {
+    const secrets = SSH_SECRETS.map(async (name) => {
+      const secret = hop[name];
+      return [name, secret && (await readSecret(secret, `${at}/${name}`, reader, before?.[name]))] as const;
+    });
+    return { ...hop, ...(Object.fromEntries(await Promise.all(secrets)) as Record<SshSecret, string | null>) };
+  };
+  return {
+    ...(await opened(ssh, path, refused ?? undefined)),
+    jump: await Promise.all(ssh.jump.map((hop, n) => opened(hop, `${path}/jump/${n}`, refused?.jump[n]))),
   };
 }

@@ -1,4 +1,5 @@
 import type { DbType } from '#core/contract/definitions/connections.ts';
+import type { HopOf } from '#core/contract/definitions/connection-fields.ts';
 import type { ConnectionSettings } from './connection-settings.ts';
 import type { NamedConnection, Variable } from './project.ts';
 import type { ConnectionFiles, ConnectionFile } from '#core/contract/definitions/files.ts';
@@ -26,6 +27,12 @@ export interface DatabaseKind {
 /** The fields that are checked before a connection is dialled. A sealed password was checked when it was entered. */
 export type ConnectionDetails = Pick<ConnectionSettings, 'db_type' | 'host' | 'port' | 'database'> & {
   readonly password?: unknown;
+  readonly ssh?: SshAddresses | null;
+};
+
+/** The addresses of the SSH servers of a connection. */
+export type SshAddresses = Pick<HopOf<unknown>, 'host' | 'port'> & {
+  readonly jump: readonly Pick<HopOf<unknown>, 'host' | 'port'>[];
 };
 
 /** How a generated project connects a database of the engine. */
@@ -99,6 +106,8 @@ export interface EngineDescriptor {
   readonly session: SessionSupport | null;
   /** The engine is reached over HTTP. Without an `ssl_mode` the certificate is then fully verified (`trustOf` in `tls.ts`). */
   readonly over_http?: true;
+  /** Its sockets can go through an SSH tunnel. Absent: they cannot. */
+  readonly tunnels?: true;
   /** Whether a connection that names no user may still need its password. */
   readonly token: boolean;
   /** Throws `invalid` with the field when a connection cannot be stored like this. */

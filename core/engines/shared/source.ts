@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import type { Network, DialledFetch } from './network.ts';
 import type { BoundStatement, Column, BoundType, QueryResult, Row } from '#core/lib/sql/result.ts';
 import type { ParameterType } from '#core/lib/sql/statement.ts';
@@ -13,7 +14,22 @@ export interface InstallationAddress {
   readonly database?: string;
 }
 
-/** The rules for dialling of a process, the same for all of its sources. */
+/** Opens sockets to a database through SSH servers. */
+export interface Tunnel {
+  /**
+   * Rejects with `tunnel_unreachable`, `tunnel_refused`, `tunnel_host_key`, `database_unreachable`, `private_network_blocked`, or
+   * with the reason of `signal`.
+   */
+  dial(host: string, port: number, signal: AbortSignal, database: string): Promise<TunnelledSocket>;
+}
+
+export interface TunnelledSocket {
+  readonly socket: Socket;
+  /** True when the address behind the tunnel is private, or is a name that only the SSH server resolves. */
+  readonly private: boolean;
+}
+
+/** The rules for dialling of a process, the same for all of its sources but for `tunnel`. */
 export interface DialPolicy {
   /** The network of a platform without sockets and DNS. Absent: the operating system's. */
   readonly network?: Network;
@@ -28,6 +44,8 @@ export interface DialPolicy {
   readonly cache_dir?: string;
   /** Absolute paths of files that no connection may open: the metadata database and the files beside it. */
   readonly forbidden_files?: readonly string[];
+  /** The tunnel of the source that is opened. Absent: its sockets are dialled from here. */
+  readonly tunnel?: Tunnel;
   /** Sends requests to a checked address, where `fetch` cannot. */
   readonly fetch?: DialledFetch;
 }

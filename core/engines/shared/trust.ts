@@ -1,4 +1,4 @@
-import { AppError } from '#core/errors.ts';
+import { AppError, type ErrorCode, TUNNEL_CODES } from '#core/errors.ts';
 
 /** The words of a statement's text. They are found without a parser, so that no name is missed; some may not be names. */
 export interface Words {
@@ -101,8 +101,9 @@ export function createTrust<Untrusted>({ ask, parse, isNamed, onChange }: TrustO
 }
 
 /** The call would get the same error after waiting as long. */
-const isUnreachable = (fault: unknown): fault is AppError =>
-  fault instanceof AppError && (fault.code === 'database_unreachable' || fault.code === 'private_network_blocked');
+const isUnreachable = (fault: unknown): fault is AppError => fault instanceof AppError && UNREACHABLE.includes(fault.code);
+
+const UNREACHABLE: readonly ErrorCode[] = ['database_unreachable', 'private_network_blocked', ...TUNNEL_CODES];
 
 export function wordsOf(text: string): Words {
   const lower = text.toLowerCase();

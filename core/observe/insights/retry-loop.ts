@@ -59,6 +59,9 @@ const BY_CODE: Readonly<Record<string, string>> = {
   sql_error:
     'The database rejects the statement, and the model cannot change it. Read one of the calls, correct the statement and deploy.',
   database_unreachable: NOT_OF_THE_CALL,
+  tunnel_unreachable: NOT_OF_THE_CALL,
+  tunnel_refused: NOT_OF_THE_CALL,
+  tunnel_host_key: NOT_OF_THE_CALL,
   unavailable: NOT_OF_THE_CALL,
   internal: NOT_OF_THE_CALL,
   secrets_unavailable: NOT_OF_THE_CALL,

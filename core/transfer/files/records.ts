@@ -7,6 +7,8 @@ import { AppError } from '#core/errors.ts';
 import { toInvalid } from '#core/process/issues.ts';
 import { readStored } from '#core/process/read-value.ts';
 import { isReference } from '#core/lib/sealed-values.ts';
+import { type Ssh } from '#core/contract/definitions/connection-fields.ts';
+import { plainSshSecrets, withoutUnsent } from '#core/definitions/ssh-draft.ts';
 import { isSecretEntry } from '#core/definitions/connection-draft.ts';
 import type { EntityValues } from '#core/store/entity-table.ts';
 import { toVariables } from '#core/settings/settings.ts';
@@ -41,7 +43,9 @@ export function isSameRecord({ room, values }: FileRecord, stored: EntityValues)
   // A file without the reference of a secret leaves the secret of the server as it is.
   const untouched = secretsOf(room).filter((name) => values[name] === undefined);
   const open = [...room.derived.filter((name) => values[name] === null), ...untouched];
-  return canonical(without(values, open)) === canonical(without(stored, open));
+  const [ssh, stored_ssh] = [values['ssh'], stored['ssh']] as readonly (Ssh | null | undefined)[];
+  const known = ssh ? { ...stored, ssh: withoutUnsent(ssh, stored_ssh ?? null) } : stored;
+  return canonical(without(values, open)) === canonical(without(known, open));
 }
 
 export const hashOfValues = (values: unknown): string => hashOf(canonical(values));
@@ -75,11 +79,14 @@ export function slimValues(room: Room, values: EntityValues): EntityValues {
   return same ? slim : values;
 }
 
+const isSsh = (value: unknown): value is Ssh => typeof value === 'object' && value !== null && 'jump' in value;
+
 /** Fields of a file that contain a secret. */
 export function secretFields(room: Room, values: EntityValues): readonly string[] {
   const extra = Object.entries((values['extra_params'] ?? {}) as EntityValues);
   return [
     ...secretsOf(room).filter((name) => (values[name] ?? null) !== null && !isReference(values[name])),
+    ...(isSsh(values['ssh']) ? plainSshSecrets(values['ssh']) : []),
     ...extra
       .filter(([key, value]) => isSecretEntry(key) && value !== null && value !== MASK)
       .map(([key]) => `extra_params.${key}`),

@@ -183,7 +183,7 @@ test('arguments that are refused to every token are not listed, and still passed
   const { update_server_config, ...others } = Object.fromEntries(unlisted) as Record<string, string[]>;
   expect(update_server_config?.length).toBeGreaterThan(10);
   const closed = {
-    connection: ['session_values', 'session_role'],
+    connection: ['session_values', 'session_role', 'ssh'],
     tool: ['masks', 'log_arguments', 'two_step'],
     resource: ['masks'],
     toolset: ['files', 'groups'],

@@ -62,6 +62,7 @@ for (const { kind, up, name, value, nap, setup, fail, modes } of KINDS) {
         name: 'db',
         username: account,
         ssl_key: null,
+        ssh: null,
         password: null,
         pool_size: 1,
         max_concurrency: 1,

@@ -88,7 +88,14 @@ async function serverDatabase(kind: 'postgresql' | 'mysql'): Promise<WrittenData
   const { password, ...settings } = database.settings;
   // Databases of other tests have tables that cannot be rolled back; an account of its own sees only its own.
   const own = kind === 'mysql' ? await ownAccount(settings.database) : null;
-  const draft = connectionOf({ ...settings, ...(own && { username: own.name }), name: 'db', ssl_key: null, password: null });
+  const draft = connectionOf({
+    ...settings,
+    ...(own && { username: own.name }),
+    name: 'db',
+    ssl_key: null,
+    ssh: null,
+    password: null,
+  });
   const $sealed = keyring.seal(own?.password ?? password ?? '', `connection/${draft.id}/password`);
   return {
     connection: { ...draft, password: { $sealed } },

@@ -37,7 +37,7 @@ for (const { kind, up, sleep, running, sessions } of KINDS) {
       await database.run('create table items (id bigint primary key, name varchar(50) not null)');
       await database.run("insert into items values (1, 'one'), (9007199254740993, 'big')");
       const { password, ...settings } = database.settings;
-      const draft = connectionOf({ ...settings, name: 'db', ssl_key: null, password: null });
+      const draft = connectionOf({ ...settings, name: 'db', ssl_key: null, ssh: null, password: null });
       const $sealed = keyring.seal(password ?? '', `connection/${draft.id}/password`);
       connection = { ...draft, password: { $sealed } };
       const tools = [

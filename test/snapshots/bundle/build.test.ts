@@ -286,6 +286,23 @@ describe('what cannot work is refused by name', () => {
     ]);
   });
 
+  test('a connection through an SSH server', () => {
+    const hop = {
+      host: 'bastion',
+      port: 22,
+      username: 'tunnel',
+      private_key: null,
+      passphrase: null,
+      password: null,
+      host_key: null,
+    };
+    for (const target of ['workers', 'deno'] as const) {
+      expect(faultsOf({ db_type: 'postgresql', ssh: { ...hop, jump: [] } }, {}, target)).toEqual([
+        expect.stringContaining('The connection shop goes through an SSH tunnel'),
+      ]);
+    }
+  });
+
   test('certificates that a platform cannot check', () => {
     const own = { ssl_ca: 'PEM' };
     expect(faultsOf({ db_type: 'postgresql', ...own })).toEqual([

@@ -1,6 +1,8 @@
+import { SSH_LABELS } from '#core/contract/definitions/connection-fields.ts';
 import { VIEW_CHOICES } from '#core/contract/definitions/view.ts';
 import { ROLE_CHOICES } from '#core/contract/roles.ts';
 import { DEPLOY_GATES } from '#core/contract/settings/deploy-gates.ts';
+import { inSentence } from '#ui/src/kernel/record-words.ts';
 import { fieldName, plural } from '#ui/src/kernel/words.ts';
 import { maskWords } from './items.ts';
 import { type Line, movedWords, type Part, partLines, type RecordKind, recordLines, valueLines } from './lines.ts';
@@ -34,6 +36,12 @@ const ANNOTATIONS = wordsBy({
   title: { label: 'title' },
 });
 
+/** A secret is never shown, only that it changed. */
+const secretPart = (label: string): Part => ({
+  label,
+  became: (now) => `${label} ${isNothing(now) ? 'removed' : 'replaced'}`,
+});
+
 const choiceWords = (choices: Readonly<Record<string, { readonly label: string }>>) => (value: unknown) =>
   choices[anyWords(value)]?.label ?? anyWords(value);
 const viewKind = choiceWords(VIEW_CHOICES);
@@ -53,6 +61,28 @@ const VIEW = wordsBy({
   series: { label: 'split by' },
   format: { label: 'number format' },
 });
+
+const SSH = wordsBy({
+  ...Object.fromEntries(Object.entries(SSH_LABELS).map(([name, label]) => [name, { label: inSentence(label) }])),
+  private_key: secretPart('private key'),
+  passphrase: secretPart('passphrase'),
+  password: secretPart('SSH password'),
+});
+const hostOf = (value: unknown): string => anyWords(itemOf(value)['host']);
+const jumpsOf = (value: unknown): readonly unknown[] => {
+  const { jump } = itemOf(value);
+  return Array.isArray(jump) ? jump : [];
+};
+function sshLines(before: unknown, now: unknown): Line[] {
+  if (isNothing(now)) return [{ kind: 'removed', text: 'no tunnel any more' }];
+  const passed = (value: unknown) => [...jumpsOf(value), value].map(hostOf);
+  if (isNothing(before)) return [{ kind: 'added', text: `through ${listed(passed(now))}` }];
+  const lines = SSH(before, now);
+  // Secrets are hidden on both sides, so a replaced one shows no difference.
+  if (isSame(before, now)) return [{ kind: 'changed', text: 'secrets replaced' }];
+  if (isSame(jumpsOf(before), jumpsOf(now))) return lines;
+  return [...lines, { kind: 'changed', text: `through ${listed(passed(before))} → ${listed(passed(now))}` }];
+}
 
 const SESSION_ROLE = wordsBy({
   from: { label: 'role from' },
@@ -227,6 +257,7 @@ export const OBJECT_WORDS: Readonly<Record<string, (before: unknown, now: unknow
   annotations: ANNOTATIONS,
   view: VIEW,
   session_role: SESSION_ROLE,
+  ssh: sshLines,
   caller: CALLER,
   expect: EXPECT,
   include: selectionLines,

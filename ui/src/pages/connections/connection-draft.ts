@@ -1,6 +1,13 @@
 import * as v from 'valibot';
 import { type Connection, ConnectionDraft, type ConnectionType, type DbType } from '#core/contract/definitions/connections.ts';
-import { connectionCertificates, connectionLimits } from '#core/contract/definitions/connection-fields.ts';
+import {
+  connectionCertificates,
+  connectionLimits,
+  type ShownSsh,
+  type Ssh,
+  SSH_SECRETS,
+  type SshHop,
+} from '#core/contract/definitions/connection-fields.ts';
 import { same } from '#ui/src/kernel/form/merge.ts';
 import { decode } from '#ui/src/kernel/route/router.ts';
 
@@ -91,14 +98,25 @@ export function isAdvanced(draft: ConnectionDraft, extras: readonly string[]): b
 
 /** What the form of a stored connection begins with; a password that is not sent again stays as it is. References are shown. */
 export function draftOf(connection: Connection): ConnectionDraft {
-  const { id, version, created_at, updated_at, password_set, ssl_key_set, ...values } = connection;
-  return { ...values, password: values.password ?? null, ssl_key: values.ssl_key ?? null };
+  const { id, version, created_at, updated_at, password_set, ssl_key_set, ssh, ...values } = connection;
+  return { ...values, password: values.password ?? null, ssl_key: values.ssl_key ?? null, ssh: ssh && sshDraft(ssh) };
 }
+
+const sshDraft = ({ jump, ...last }: ShownSsh): Ssh => ({ ...hopDraft(last), jump: jump.map(hopDraft) });
+const hopDraft = ({ private_key_set, passphrase_set, password_set, ...hop }: ShownSsh['jump'][number]): SshHop => hop;
+
+/** A draft to send: a secret of an SSH server that is not entered stays as it is stored. */
+export const toSent = <D extends Partial<ConnectionDraft>>(draft: D): D =>
+  draft.ssh == null ? draft : { ...draft, ssh: { ...withoutEmpty(draft.ssh), jump: draft.ssh.jump.map(withoutEmpty) } };
+const withoutEmpty = <H extends SshHop>(hop: H): H =>
+  Object.fromEntries(
+    Object.entries(hop).filter(([name, value]) => value !== null || !SSH_SECRETS.some((secret) => secret === name)),
+  ) as H;
 
 /** Another kind of database keeps what both kinds have. */
 export function withType(
   draft: ConnectionDraft,
-  type: Pick<ConnectionType, 'db_type' | 'default_port'> & Partial<Pick<ConnectionType, 'extra_fields'>>,
+  type: Pick<ConnectionType, 'db_type' | 'default_port'> & Partial<Pick<ConnectionType, 'extra_fields' | 'ssh'>>,
 ): ConnectionDraft {
   const fields = fieldsOf(type.db_type);
   return {
@@ -116,13 +134,14 @@ export function withType(
     ),
     session_values: [],
     session_role: null,
+    ssh: type.ssh === true ? draft.ssh : null,
   };
 }
 
 /** The fields that differ from what is stored, for a PATCH. */
 export function changesOf(before: Connection, draft: ConnectionDraft): Partial<ConnectionDraft> {
   const stored: Readonly<Record<string, unknown>> = { ...draftOf(before) };
-  return Object.fromEntries(Object.entries(draft).filter(([name, value]) => !same(stored[name], value)));
+  return Object.fromEntries(Object.entries(toSent(draft)).filter(([name, value]) => !same(stored[name], value)));
 }
 
 /** Where a connection leads, in one line. */

@@ -9,6 +9,8 @@ import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { FormField } from '#ui/src/fields/form-field.tsx';
 import { SecretFormField } from '#ui/src/fields/secret-field.tsx';
 import { SessionFields } from './session-fields.tsx';
+import { SshFields } from './ssh-fields.tsx';
+import type { FieldFault } from './words.ts';
 import { fieldsOf, isAdvanced, isAdvancedField } from './connection-draft.ts';
 import type { Form } from '#ui/src/kernel/form/form.ts';
 
@@ -19,7 +21,11 @@ interface FieldsProps {
   form: Form<ConnectionDraft>;
   type: ConnectionType | undefined;
   /** Which secrets are already stored. */
-  stored?: Pick<Connection, 'password' | 'password_set' | 'ssl_key' | 'ssl_key_set' | 'read_only'>;
+  stored?: Pick<Connection, 'password' | 'password_set' | 'ssl_key' | 'ssl_key_set' | 'ssh' | 'read_only'>;
+  /** What the last test found at one field. */
+  fault?: FieldFault | undefined;
+  /** Stores the key of an SSH server in the form and tests again. */
+  onTrust?: ((field: string, host_key: string) => void) | undefined;
 }
 
 /** Whether a secret is stored here, which the form cannot show; a reference is shown. */
@@ -32,6 +38,7 @@ export function ConnectionFields(props: FieldsProps) {
   /** Without the permission, read-only can be enabled but not disabled. */
   const keepsReadOnly = () => props.stored?.read_only === true && !session.may('config.update');
   const fields = createMemo(() => fieldsOf(props.form.values.db_type));
+  const at = (field: string) => (props.fault?.field === field ? props.fault.message : undefined);
   const network = () => fields().host !== undefined;
   return (
     <>
@@ -40,7 +47,7 @@ export function ConnectionFields(props: FieldsProps) {
         <Show when={fields().host}>
           {(words) => (
             <div class="host-port">
-              <FormField form={props.form} name="host" required {...words()} />
+              <FormField form={props.form} name="host" required error={at('host')} {...words()} />
               <FormField form={props.form} name="port" />
             </div>
           )}
@@ -67,6 +74,9 @@ export function ConnectionFields(props: FieldsProps) {
           <FormField form={props.form} name="read_only" hint={keepsReadOnly() ? ADMINISTERED : undefined} />
         </Fixed>
       </Section>
+      <Show when={props.type?.ssh === true}>
+        <SshFields form={props.form} stored={props.stored?.ssh} fault={props.fault} onTrust={props.onTrust} />
+      </Show>
       <AdvancedFields {...props} />
     </>
   );

@@ -12,7 +12,7 @@ import { changesOf, checkDraft, draftOf } from './connection-draft.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { ConnectionFields } from './connection-fields.tsx';
 import { TestResult } from './test-result.tsx';
-import { UNSAVED } from './words.ts';
+import { faultOf, UNSAVED } from './words.ts';
 
 /** The stored connection as a form; what is tried is always what is saved. */
 export function ConnectionSettings(props: {
@@ -83,7 +83,13 @@ export function ConnectionSettings(props: {
       onSubmit={(event) => void form.submit(event)}
     >
       <Fixed when={fixed()}>
-        <ConnectionFields form={form} type={type()} stored={props.connection} />
+        <ConnectionFields
+          form={form}
+          type={type()}
+          stored={props.connection}
+          fault={form.dirty() ? undefined : faultOf(tested())}
+          onTrust={fixed() ? undefined : (field, host_key) => form.set(field as `ssh.${string}`, host_key)}
+        />
       </Fixed>
       <div class="sticky-foot">
         <Show

@@ -11,12 +11,12 @@ import { Page } from '#ui/src/components/page.tsx';
 import { Section } from '#ui/src/components/panel.tsx';
 import { useForm } from '#ui/src/components/use-form.ts';
 import { useQuery } from '#ui/src/components/use-query.ts';
-import { checkDraft, emptyDraft, fieldsOf, leftOut, parseAddress, withType } from './connection-draft.ts';
+import { checkDraft, emptyDraft, fieldsOf, leftOut, parseAddress, toSent, withType } from './connection-draft.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { createMutation } from '#ui/src/kernel/data/mutation.ts';
 import { ConnectionFields } from './connection-fields.tsx';
 import { TestResult } from './test-result.tsx';
-import { UNSAVED } from './words.ts';
+import { faultOf, UNSAVED } from './words.ts';
 import './connections.css';
 
 export function NewConnection() {
@@ -38,13 +38,13 @@ export function NewConnection() {
     initial: (): ConnectionDraft => ({ ...emptyDraft({ db_type: 'postgresql', default_port: 5432 }), read_only: true }),
     check: checkDraft,
     unsaved: UNSAVED,
-    submit: (draft) => call('connections.create', draft),
+    submit: (draft) => call('connections.create', toSent(draft)),
     onDone: (connection) => {
       toasts.show(`Connected “${connection.name}”.`, 'good');
       router.navigate(router.query().get('next') === 'welcome' ? '/welcome' : `/connections/${connection.id}?tab=tables`);
     },
   });
-  const test = createMutation((draft: ConnectionDraft) => call('connections.test_draft', draft));
+  const test = createMutation((draft: ConnectionDraft) => call('connections.test_draft', toSent(draft)));
   const tryIt = async (by: 'test' | 'connect') => {
     setTested(undefined);
     // A test requires no name.
@@ -89,6 +89,10 @@ export function NewConnection() {
   };
   const save = async () => {
     if (!(await form.submit())) void focusInvalid(element);
+  };
+  const trust = async (field: string, host_key: string) => {
+    form.set(field as `ssh.${string}`, host_key);
+    await tryIt('test');
   };
   const type = () => types.data()?.items.find(({ db_type }) => db_type === form.values.db_type);
   const choose = (chosen: ConnectionType) => {
@@ -177,7 +181,12 @@ export function NewConnection() {
             </div>
           </Section>
         </Show>
-        <ConnectionFields form={form} type={type()} />
+        <ConnectionFields
+          form={form}
+          type={type()}
+          fault={faultOf(seen()?.result)}
+          onTrust={(field, host_key) => void trust(field, host_key)}
+        />
         <div class="sticky-foot">
           <FormFoot form={form} submit="Connect" always cancel_href="/connections">
             <Button busy={test.busy()} icon="bolt" onPress={() => void tryIt('test')}>

@@ -8,7 +8,7 @@ import { useReadable } from '#ui/src/components/form/use-readable.ts';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { duration } from '#ui/src/kernel/words.ts';
 import { fieldsOf } from './connection-draft.ts';
-import { inFields, SUSPECT } from './words.ts';
+import { inFields, sshLabel, SUSPECT } from './words.ts';
 
 const LABELS = labelsIn(ConnectionDraft.entries);
 
@@ -23,11 +23,11 @@ export function TestResult(props: {
 }) {
   const readable = useReadable(() => props.result);
   const warned = () => props.result.success && props.result.warnings.length > 0;
-  const suspect = () => (props.result.code === undefined ? undefined : SUSPECT[props.result.code]);
+  const suspect = () => props.result.field ?? (props.result.code === undefined ? undefined : SUSPECT[props.result.code]);
   /** As the form of this kind of database calls it. */
   const called = (field: string) => {
     const words = fieldsOf(props.db_type)[field as 'host' | 'database' | 'password'];
-    return words?.label ?? LABELS[field] ?? field;
+    return words?.label ?? LABELS[field] ?? sshLabel(field) ?? field;
   };
   return (
     <Notice
