@@ -205,7 +205,7 @@ class MessageRouter implements Dispatch {
   #one(message: RpcMessage, exchange: Exchange): Answer | Response | Promise<Answer | Response> {
     const { headers } = exchange.request;
     const { method, params, id } = message;
-    const protocol = protocolVersionOf(message, headers);
+    const protocol = exchange.protocol ?? protocolVersionOf(message, headers);
     if (protocol.modern) {
       return id === undefined ? null : this.#modern(createRequestRecord(message, exchange, protocol, null), id);
     }

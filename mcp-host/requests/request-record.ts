@@ -35,6 +35,8 @@ export interface Exchange {
   readonly request_id?: string;
   /** Says why only answers to requests of the host are accepted; absent: every message is accepted. */
   readonly answers_only?: string | undefined;
+  /** The protocol of the message, if its headers were already compared with it. */
+  readonly protocol?: ProtocolVersion | undefined;
   /** Whether the client accepts gzip; absent: it does not. */
   readonly accepts_gzip?: () => boolean;
   /** Scopes that a signed-in person could request in addition; absent: none. */

@@ -8,14 +8,11 @@ import { refuse } from '#mcp-host/protocol/replies.ts';
 export const BODY_LIMIT = 4 * 1024 * 1024;
 const LIMITS = { max_bytes: BODY_LIMIT, within_ms: 30_000 };
 /** Smaller bodies take no more memory than their connection, and are read in the fastest way. */
-const LARGE = 64 * 1024;
+export const LARGE = 64 * 1024;
 
 /** The parsed JSON of a POST, or the refusal. */
 export async function readMessage(request: Request): Promise<Message | Response> {
-  const type = request.headers.get('content-type');
-  if (type !== JSON_TYPE && type?.split(';', 1)[0]?.trim().toLowerCase() !== JSON_TYPE) {
-    return refuse(415, 'Content-Type must be application/json.');
-  }
+  if (!isJson(request.headers)) return refuse(415, 'Content-Type must be application/json.');
   try {
     const is_small = Number(request.headers.get('content-length') ?? LARGE) < LARGE;
     const text = is_small ? await request.text() : await readText(request, LIMITS);
@@ -34,3 +31,8 @@ export interface Message {
 }
 
 const JSON_TYPE = 'application/json';
+
+export function isJson(headers: Headers): boolean {
+  const type = headers.get('content-type');
+  return type === JSON_TYPE || type?.split(';', 1)[0]?.trim().toLowerCase() === JSON_TYPE;
+}

@@ -16,7 +16,7 @@ import { candidateAt, type Endpoint, endpointOf, FILE_PATH, WHOLE } from '#core/
 import type { GrantableScopes, Exchange } from '#mcp-host/requests/request-record.ts';
 import type { Peer } from '#mcp-host/runtime/types.ts';
 import { refusalIn } from '#mcp-host/protocol/refusal-notes.ts';
-import { eventOf, eventResponse, refuse, reply, RETRY } from '#mcp-host/protocol/replies.ts';
+import { refuse, reply, RETRY } from '#mcp-host/protocol/replies.ts';
 import { acceptsGzip } from '#mcp-host/protocol/gzip.ts';
 import type { HostHealth } from '#mcp-host/observe/health.ts';
 import type { Probes } from '#core/edge/probes.ts';
@@ -25,6 +25,8 @@ import type { NotServing } from '#mcp-host/dispatch/serving.ts';
 import type { Registry } from '#mcp-host/registry/registry.ts';
 import type { Views } from '#mcp-host/registry/views.ts';
 import { type Message, readMessage } from './body.ts';
+import { asEvent, hostOf, isRelative, pathOf, wantsEvents } from './request-parts.ts';
+import { comparedWith, createEarlyBodies, type EarlyBodies } from './early-bodies.ts';
 import { type Sse, SSE_METHODS, wrongMethod } from './sse.ts';
 import { markStreamed, sendingOf } from '#mcp-host/runtime/sending.ts';
 import type { Unread } from '#mcp-host/limits/unread.ts';
@@ -75,7 +77,8 @@ const APPS_CHALLENGE = '/.well-known/openai-apps-challenge';
  * The routes of the host: `/mcp` and the endpoints below it, the hashes of its definitions, the challenge of OpenAI, `/sse` and
  * `/messages`, `/health`, the probes, and OAuth.
  */
-export function createHttp(options: HttpOptions): HostFetch {
+export function createHttp(given: HttpOptions): HostFetch {
+  const options = { ...given, early: createEarlyBodies() };
   const { probes, service_token, serving, trusted_proxies } = options;
   const isServed = createHostCheck(options.allowed_hosts);
   const answerAny = (request: Request, peer: Peer, request_id: string, path: string): Response | Promise<Response> => {
@@ -202,12 +205,16 @@ interface IncomingRequest extends Omit<Exchange, 'registry' | 'caller'> {
   readonly endpoint: Endpoint;
   readonly now: CurrentView;
   readonly from: RequestOrigin;
-  /** The body, if it was already read. */
-  readonly message?: Message;
+  /** The body, or why it is refused, if it was already read. */
+  readonly message?: Message | Response;
 }
 
-function answer(incoming: IncomingRequest, options: HttpOptions): Response | Promise<Response> {
-  const { path, request, now, from } = incoming;
+interface Options extends HttpOptions {
+  readonly early: EarlyBodies;
+}
+
+function answer(incoming: IncomingRequest, options: Options): Response | Promise<Response> {
+  const { path, request, now, message } = incoming;
   if ('idle' in now) {
     const { held, idle } = now;
     // The request may carry a person's answer, for which a call waits that may still finish.
@@ -217,7 +224,29 @@ function answer(incoming: IncomingRequest, options: HttpOptions): Response | Pro
   const { transport } = now.server;
   if (transport === 'stdio') return refuse(404, SPEAKS_STDIO);
   if (transport !== 'sse' && Object.hasOwn(SSE_METHODS, path)) return reply('{"error":"not_found"}', 404);
-  if (incoming.endpoint.candidate !== null) return answerCandidate(incoming.endpoint.candidate, incoming, options);
+  const is_call = message === undefined && !Object.hasOwn(SSE_METHODS, path) && !isDefinitionsPath(path);
+  const asks = now.server.auth_type !== 'none' || incoming.endpoint.candidate !== null;
+  if (is_call && asks && options.early.takes(request)) return readFirst(now, incoming, options);
+  return admit(now, incoming, options);
+}
+
+/** Compares the headers with the body before the credential is looked at. */
+async function readFirst(registry: Registry, incoming: IncomingRequest, options: Options): Promise<Response> {
+  const { arriving, early, serving } = options;
+  arriving.add(incoming.request);
+  const message = await early.read(incoming.request);
+  const is_awaited = arriving.delete(incoming.request);
+  const protocol = message instanceof Response ? undefined : comparedWith(message, incoming.request.headers);
+  if (protocol instanceof Response) return protocol;
+  const now = serving();
+  const read = { ...incoming, message, protocol };
+  return now === registry || ('idle' in now && is_awaited) ? admit(registry, read, options) : answerAnew(read, options);
+}
+
+/** Checks the credential. */
+function admit(now: Registry, incoming: IncomingRequest, options: Options): Response | Promise<Response> {
+  const { request, from, endpoint } = incoming;
+  if (endpoint.candidate !== null) return answerCandidate(endpoint.candidate, incoming, options);
   const caller = options.auth.authenticate(request, now.server, from);
   if (caller instanceof Promise) return answerLater(caller, now, incoming, options);
   return answerTo(caller, now, incoming, options);
@@ -228,7 +257,7 @@ async function answerLater(
   verdict: Promise<Caller | Response>,
   registry: Registry,
   incoming: IncomingRequest,
-  options: HttpOptions,
+  options: Options,
 ): Promise<Response> {
   const { arriving, serving } = options;
   const { request } = incoming;
@@ -244,12 +273,12 @@ async function answerLater(
 }
 
 /** Starts again, because while the request waited another version was served, or the caller lost its admission. */
-function answerAnew({ answers_only: _, ...incoming }: IncomingRequest, options: HttpOptions): Response | Promise<Response> {
+function answerAnew({ answers_only: _, ...incoming }: IncomingRequest, options: Options): Response | Promise<Response> {
   return answer({ ...incoming, now: options.serving() }, options);
 }
 
 /** The token of a candidate is valid only at its address, where no other credential is valid. */
-function answerCandidate(id: string, incoming: IncomingRequest, options: HttpOptions): Response | Promise<Response> {
+function answerCandidate(id: string, incoming: IncomingRequest, options: Options): Response | Promise<Response> {
   const caller = options.candidates.authenticate(incoming.request, id, incoming.address);
   const registry = options.servingAt(incoming.endpoint);
   if (registry === undefined || 'idle' in registry) return refuse(404, NOTHING_HERE);
@@ -261,9 +290,9 @@ function answerTo(
   caller: Caller | Response,
   registry: Registry,
   incoming: IncomingRequest,
-  options: HttpOptions,
+  options: Options,
 ): Response | Promise<Response> {
-  const { path, request, endpoint, peer, address, from, request_id, answers_only } = incoming;
+  const { path, request, endpoint, peer, address, from, request_id, answers_only, protocol } = incoming;
   const { auth, dispatch, sse, views, canary, compressed_outside = false } = options;
   if (caller instanceof Response) return caller;
   const { method } = request;
@@ -294,6 +323,7 @@ function answerTo(
     accepts_gzip,
     request_id,
     answers_only,
+    protocol,
     beyond: beyond ?? undefined,
     forKey: forKey === null ? undefined : (key: string) => views.of(forKey(key), { rights, endpoint }) ?? seen,
   };
@@ -332,11 +362,12 @@ async function answerPost(
   exchange: Exchange,
   registry: Registry,
   incoming: IncomingRequest,
-  options: HttpOptions,
+  options: Options,
 ): Promise<Response> {
   const { auth, dispatch, arriving } = options;
   const { request } = exchange;
   let { message } = incoming;
+  if (message instanceof Response) return message;
   if (message === undefined) {
     arriving.add(request);
     const edition = auth.edition();
@@ -365,17 +396,6 @@ function stillHolds(
   return endpoint.candidate === null ? auth.holds(caller, registry.server) : candidates.holds(caller.owner);
 }
 
-/** Whether a client accepts events but no JSON. All other clients get JSON. */
-function wantsEvents(request: Request): boolean {
-  const accept = request.headers.get('accept');
-  return accept !== null && accept.includes('text/event-stream') && !/application\/(?:json|\*)|\*\/\*/.test(accept);
-}
-
-async function asEvent(response: Response): Promise<Response> {
-  if (response.status !== 200 || response.headers.get('content-type') !== 'application/json') return response;
-  return eventResponse(eventOf(await response.text()), new Headers(response.headers));
-}
-
 /** Whether a trusted proxy states that the client uses HTTPS; the host itself has no TLS. */
 const isHttps = ({ headers }: Request, peer: Peer, { trusted_proxies }: HttpOptions): boolean =>
   forwardedScheme(peer.address(), headers.get('x-forwarded-proto'), trusted_proxies) === 'https';
@@ -384,17 +404,4 @@ const isHttps = ({ headers }: Request, peer: Peer, { trusted_proxies }: HttpOpti
 function addressOf({ headers }: Request, socket_address: string, { service_token, trusted_proxies }: HttpOptions): string {
   const stated = isOurs(headers, service_token) ? headers.get('x-client-address') : null;
   return stated ?? clientAddress(socket_address, headers.get('x-forwarded-for'), trusted_proxies) ?? socket_address;
-}
-
-/** Bun sets the URL of a request without a valid Host to its path. */
-const isRelative = (url: string): boolean => url.charCodeAt(0) === SLASH;
-const SLASH = 0x2f;
-
-const hostOf = (url: string): string => (isRelative(url) ? '' : new URL(url).host);
-
-/** The path of a URL without its query, without the cost of a URL object. */
-function pathOf(url: string): string {
-  const start = isRelative(url) ? 0 : url.indexOf('/', url.indexOf('//') + 2);
-  const end = url.indexOf('?', start);
-  return start < 0 ? '/' : url.slice(start, end < 0 ? undefined : end);
 }
