@@ -49,6 +49,7 @@ browserTest(
     await page.goto(sign_in());
     await page.getByRole('heading', { name: 'Allow Claude Code to connect?' }).waitFor();
     await page.getByText('A program on this computer', { exact: true }).waitFor();
+    await page.getByText('A program on this computer will get this access').waitFor();
     await page.getByText('claude.ai', { exact: true }).waitFor();
     expect(await page.getByRole('button', { name: 'Allow' }).count()).toBe(0);
     await enter(page);

@@ -144,8 +144,11 @@ function Facts(props: { shown: OauthRequest }) {
       <Show when={!isKnown() || props.shown.redirect_host === null}>
         <Notice tone="warning">
           <p>
-            {isKnown() ? 'The response goes to a program on this computer. ' : ''}Continue only if you started this sign-in
-            yourself, a moment ago.{isKnown() ? '' : ' Anyone can register a client under any name and send you this page.'}
+            <Show when={props.shown.redirect_host === null}>
+              A program on this computer will get this access, and this page can’t tell which one.{' '}
+            </Show>
+            Continue only if you started this sign-in yourself, a moment ago.
+            {isKnown() ? '' : ' Anyone can register a client under any name and send you this page.'}
           </p>
         </Notice>
       </Show>
