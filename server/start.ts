@@ -25,6 +25,7 @@ import { followReplays } from '#core/deploy/replay-calls.ts';
 import { followNames } from '#core/hosts/host-names.ts';
 import { keepDroppingIdle } from '#core/proposals/overlays.ts';
 import { followTokens, pushTokenUses } from '#core/identity/mcp-tokens.ts';
+import { watchTokenEnds } from '#core/identity/ends/watch-ends.ts';
 import { keepSigningKeys } from '#core/identity/oauth/keys.ts';
 import { followIdentity } from '#core/identity/oauth/published.ts';
 import { watchSigns } from '#core/hosts/signs-of-life.ts';
@@ -112,6 +113,7 @@ export async function startServer(env: Env, log: Log, options: StartOptions = {}
     watchSigns(app),
     watchHosts(app),
     watchCalls(app),
+    watchTokenEnds(app),
   ];
   return {
     app,

@@ -34,6 +34,7 @@ const OPENS_SECRETS: Readonly<Record<string, string>> = {
   'core/edge/confirmation-page.ts': 'the content of a confirmation page, from its address',
   'core/engines/shared/connection-settings.ts': 'what a driver dials with',
   'core/identity/account.ts': 'second factors',
+  'core/identity/mcp-tokens.ts': 'a rotated token seals its hash under another path',
   'core/identity/oauth/clients/restore-apps.ts': 'an OAuth client that comes back',
   'core/identity/oauth/keys.ts': 'keys that sign access tokens',
   'core/identity/oauth/tokens.ts': 'codes and refresh tokens',

@@ -30,14 +30,15 @@ const layers: Plugin = {
   },
 };
 
-/** The list of routes as data: the schemas that it is made from stay out of the first page. */
+/** The list of routes as data, without those that only agents call: the schemas that it is made from stay out of the first page. */
 const routesAsData: Plugin = {
   name: 'routes-as-data',
   enforce: 'pre',
   async load(id) {
     if (!id.endsWith('/core/contract/routes.ts')) return undefined;
     const { routes } = await import('#core/contract/routes.ts');
-    return `export const routes = ${JSON.stringify(routes)};`;
+    const called = Object.entries(routes).filter(([name]) => !name.startsWith('agent.'));
+    return `export const routes = ${JSON.stringify(Object.fromEntries(called))};`;
   },
 };
 

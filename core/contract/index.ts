@@ -1,6 +1,7 @@
 import type * as v from 'valibot';
 import { mcpSessions } from './observe/mcp-sessions.ts';
 import { mcpTokens } from './identity/mcp-tokens.ts';
+import { tokenEndOperations } from './identity/token-ends.ts';
 import { agentAccess } from './identity/agent-access.ts';
 import { agentTools } from './agent-tools.ts';
 import { auth, twoFactor } from './identity/auth.ts';
@@ -88,6 +89,7 @@ export const operations = {
   ...home,
   ...mcpTokens,
   ...agentAccess,
+  ...tokenEndOperations,
   ...oauth,
   ...confirmations,
   ...signingKeys,

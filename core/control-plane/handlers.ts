@@ -25,6 +25,7 @@ import { providerHandlers } from '#core/identity/providers/providers.ts';
 import { driftHandlers } from '#core/deploy/checks/drift.ts';
 import { lintHandlers } from '#core/definitions/lint/lint-index.ts';
 import { mcpTokenHandlers } from '#core/identity/mcp-tokens.ts';
+import { tokenEndHandlers } from '#core/identity/ends/watch-ends.ts';
 import { invitationHandlers } from '#core/identity/invitations.ts';
 import { identityHandlers } from '#core/identity/providers/identities.ts';
 import { invitedHandlers } from '#core/identity/providers/invited.ts';
@@ -109,6 +110,7 @@ export const handlers: Handlers<ControlPlane> = {
   ...invitedHandlers,
   ...identityHandlers,
   ...mcpTokenHandlers,
+  ...tokenEndHandlers,
   ...agentCredentialHandlers,
   ...oauthRequestHandlers,
   ...confirmationHandlers,

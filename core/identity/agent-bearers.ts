@@ -6,6 +6,7 @@ import type { Actor } from '#core/context/context.ts';
 import { agentPerson, looksLikeAccessToken } from './oauth/bearer.ts';
 import { digestOf } from '#core/lib/random-token.ts';
 import { readSettings } from '#core/settings/settings.ts';
+import { endedSentence, hasEnded, type TokenEnds } from './ends/token-ends.ts';
 import { noteUse } from './sessions.ts';
 
 /** The identity behind a bearer token. */
@@ -21,10 +22,13 @@ const MINUTE_MS = 60_000;
 const refused = () =>
   new AppError('unauthenticated', 'The bearer token is not valid: it was revoked, has expired or was never issued.');
 
+/** The caller has the token of a credential that has ended, so it may know when. */
+const ended = (what: string, ended_at: string) => new AppError('unauthenticated', endedSentence(what, ended_at));
+
 /**
  * The identity behind `svc_…` or `svc_at_…`, found by the digest of the token, or behind the access token of a signed-in person.
  * The lookup counts as a use, which restarts the idle timeout.
- * Throws `unauthenticated` for every invalid token, without the reason.
+ * Throws `unauthenticated` for every invalid token, without the reason, except for one that has reached its end.
  * @param through_agent the request came through the agent endpoint, which sends its service token.
  */
 export async function authenticateBearer(
@@ -51,7 +55,8 @@ async function ofToken(app: Platform, token: string, ip: string | null): Promise
     .select()
     .from(table)
     .where(eq(table.digest, digestOf(token)));
-  if (row === undefined || row.revoked || Date.parse(row.expires_at) <= now.getTime()) throw refused();
+  if (row === undefined || row.revoked) throw refused();
+  if (hasEnded(row, now)) throw ended('The agent token', row.expires_at);
   if (isStale(row.last_used_at, now) || row.last_ip !== ip) {
     await noteUse(app, async (tx) => {
       await tx.update(table).set({ last_used_at: now.toISOString(), last_ip: ip }).where(eq(table.id, row.id));
@@ -74,8 +79,8 @@ async function ofClient(app: Platform, token: string, ip: string | null): Promis
     .where(eq(grants.digest, digestOf(token)));
   if (found === undefined || found.grant.kind !== 'access') throw refused();
   const { grant, family, client } = found;
-  const ended = grant.expires_at === null || Date.parse(grant.expires_at) <= now.getTime();
-  if (ended || !isFamilyLive(family, client, now)) throw refused();
+  if (!client.revoked && client.expires_at !== null && hasEnded(client, now)) throw ended('The OAuth client', client.expires_at);
+  if (grant.expires_at === null || hasEnded(grant, now) || !isFamilyLive(family, client, now)) throw refused();
   if (isStale(family.last_used_at, now) || isStale(client.last_used_at, now) || client.last_ip !== ip) {
     const last_used_at = now.toISOString();
     await noteUse(app, async (tx) => {
@@ -95,10 +100,13 @@ const isStale = (last_used_at: string | null, now: Date): boolean =>
 /** Each use of any token of the family restarts the idle timeout. */
 export const isFamilyLive = (
   family: { readonly revoked: boolean; readonly last_used_at: string },
-  client: { readonly revoked: boolean; readonly idle_timeout_minutes: number },
+  client: { readonly revoked: boolean; readonly idle_timeout_minutes: number } & Pick<TokenEnds, 'expires_at'>,
   now: Date,
 ): boolean =>
-  !family.revoked && !client.revoked && Date.parse(family.last_used_at) + client.idle_timeout_minutes * MINUTE_MS > now.getTime();
+  !family.revoked &&
+  !client.revoked &&
+  !hasEnded(client, now) &&
+  Date.parse(family.last_used_at) + client.idle_timeout_minutes * MINUTE_MS > now.getTime();
 
 /** Counts calls of a token. Throws `rate_limited` beyond `agent_rate_limit` per minute. */
 export async function countCalls(app: Platform, { actor }: Bearer, calls: number): Promise<void> {

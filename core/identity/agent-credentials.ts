@@ -1,10 +1,11 @@
 import type { Platform } from '#core/platform/platform.ts';
-import { and, eq, inArray, lt, sql } from 'drizzle-orm';
+import { and, eq, inArray, lt, or, sql } from 'drizzle-orm';
 import { signal } from '#core/platform/signals.ts';
 import type { AgentToken, OauthClient } from '#core/contract/identity/agent-access.ts';
 import type { Db } from '#core/store/store.ts';
 import type { Handlers } from '#core/context/context.ts';
 import { createCredentials } from './credentials.ts';
+import { newEnd, NOT_ROTATED, rotationEnd } from './ends/token-ends.ts';
 import { digestOf, randomToken, shownPrefix } from '#core/lib/random-token.ts';
 
 /** How long lists show credentials that have ended. */
@@ -20,10 +21,13 @@ const clients = createCredentials({
   table: 'agent_clients',
   entity_type: 'oauth_client',
   label: 'OAuth client',
-  show: ({ secret_digest: _, ...row }): OauthClient => row,
+  show: ({ secret_digest: _, previous_digest: _previous, warned_days: _warned, ...row }): OauthClient => row,
 });
 
-export const agentCredentialHandlers: Pick<Handlers, `${'agent_tokens' | 'oauth_clients'}.${'list' | 'create' | 'delete'}`> = {
+export const agentCredentialHandlers: Pick<
+  Handlers,
+  `${'agent_tokens' | 'oauth_clients'}.${'list' | 'create' | 'delete'}` | 'oauth_clients.rotate'
+> = {
   'agent_tokens.list': tokens.list,
   'agent_tokens.create': async (context, { name, duration_minutes, scopes }) => {
     const { app } = context;
@@ -43,7 +47,7 @@ export const agentCredentialHandlers: Pick<Handlers, `${'agent_tokens' | 'oauth_
     return {};
   },
   'oauth_clients.list': clients.list,
-  'oauth_clients.create': async (context, { name, idle_timeout_minutes, scopes }) => {
+  'oauth_clients.create': async (context, { name, idle_timeout_minutes, scopes, expires_in_days }) => {
     const { app } = context;
     const client_secret = randomToken('svc_cs_');
     const row = {
@@ -51,8 +55,22 @@ export const agentCredentialHandlers: Pick<Handlers, `${'agent_tokens' | 'oauth_
       client_id: randomToken('svc_cl_'),
       secret_digest: digestOf(client_secret),
       idle_timeout_minutes,
+      ...NOT_ROTATED,
+      ...(await newEnd(app, expires_in_days)),
     };
     const shown = await clients.add(context, row);
+    return { ...shown, client_secret };
+  },
+  'oauth_clients.rotate': async (context, { id, expires_in_days }) => {
+    const { app } = context;
+    const client_secret = randomToken('svc_cs_');
+    const end = await newEnd(app, expires_in_days);
+    const shown = await clients.rotate(context, id, async (row) => ({
+      ...end,
+      secret_digest: digestOf(client_secret),
+      previous_digest: row.secret_digest,
+      rotation_ends_at: rotationEnd(app, row),
+    }));
     return { ...shown, client_secret };
   },
   'oauth_clients.delete': async (context, { id }) => {
@@ -78,7 +96,9 @@ export async function forgetCredentials(app: Platform, tx: Db): Promise<void> {
   const before = new Date(app.clock().getTime() - RETENTION_MS).toISOString();
   await tx.delete(agent_tokens).where(lt(agent_tokens.expires_at, before));
   const last_used = sql`coalesce(${agent_clients.last_used_at}, ${agent_clients.created_at})`;
-  await tx.delete(agent_clients).where(and(eq(agent_clients.revoked, true), lt(last_used, before)));
+  await tx
+    .delete(agent_clients)
+    .where(or(and(eq(agent_clients.revoked, true), lt(last_used, before)), lt(agent_clients.expires_at, before)));
 }
 
 /** Deletes all tokens of a client. */

@@ -4,6 +4,7 @@ import type { Scope } from '#core/contract/operation.ts';
 import type { Db } from '#core/store/store.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { isFamilyLive } from './agent-bearers.ts';
+import { endedSentence, hasEnded, secretOf } from './ends/token-ends.ts';
 import { digestOf, randomToken, shownPrefix } from '#core/lib/random-token.ts';
 
 const ACCESS_MS = 3_600_000;
@@ -58,6 +59,7 @@ async function byCredentials(app: Platform, request: TokenRequest, ip: string | 
   }
   const client = await findClient(app, request.client_id, request.client_secret);
   if (client === null) return UNKNOWN_CLIENT;
+  if ('body' in client) return client;
   const scopes = narrow(client.scopes, request.scope);
   if (scopes === null) return BAD_SCOPE;
   const { agent_families, agent_clients } = app.store.tables;
@@ -76,11 +78,17 @@ async function byCredentials(app: Platform, request: TokenRequest, ip: string | 
   });
 }
 
-/** The secret has 238 random bits, so the timing of comparing digests reveals nothing useful. */
-async function findClient(app: Platform, client_id: string, client_secret: string): Promise<ClientRow | null> {
+/**
+ * The client with this secret, or the refusal of one whose secret has ended; null: there is none. The secret has 238 random bits, so
+ * the timing of comparing digests reveals nothing useful.
+ */
+async function findClient(app: Platform, client_id: string, client_secret: string): Promise<ClientRow | TokenAnswer | null> {
   const { agent_clients } = app.store.tables;
   const [row] = await app.store.db.select().from(agent_clients).where(eq(agent_clients.client_id, client_id));
-  return row !== undefined && !row.revoked && row.secret_digest === digestOf(client_secret) ? row : null;
+  if (row === undefined || row.revoked) return null;
+  const secret = secretOf(row, row.secret_digest, digestOf(client_secret), app.clock());
+  if (secret === null) return null;
+  return secret.ended_at === null ? row : refuse('invalid_client', endedSentence('The client secret', secret.ended_at), 401);
 }
 
 async function byRefresh(app: Platform, request: TokenRequest): Promise<TokenAnswer> {
@@ -100,9 +108,11 @@ async function byRefresh(app: Platform, request: TokenRequest): Promise<TokenAns
     const { family, client } = found;
     // If client credentials are sent, they must be those of the client that received the token.
     const shown = client_id !== undefined || client_secret !== undefined;
-    const fits =
-      client_id === client.client_id && (client_secret === undefined || digestOf(client_secret) === client.secret_digest);
+    const secret = client_secret === undefined ? null : secretOf(client, client.secret_digest, digestOf(client_secret), now);
+    const fits = client_id === client.client_id && (client_secret === undefined || secret !== null);
     if (shown && !fits) return UNKNOWN_CLIENT;
+    const ended_at = secret?.ended_at ?? (hasEnded(client, now) ? client.expires_at : null);
+    if (ended_at !== null) return refuse('invalid_grant', endedSentence('The client secret', ended_at));
     if (!isFamilyLive(family, client, now)) return BAD_REFRESH;
     const scopes = narrow(family.scopes, request.scope);
     if (scopes === null) return BAD_SCOPE;

@@ -1,5 +1,6 @@
 import type { Platform } from '#core/platform/platform.ts';
 import { desc, eq } from 'drizzle-orm';
+import { lockEntityWrites } from '#core/store/journal.ts';
 import type { Db } from '#core/store/store.ts';
 import { readPage } from '#core/store/pages.ts';
 import type { Schema } from '#core/store/schema.ts';
@@ -58,6 +59,29 @@ export function createCredentials<Name extends Table, Shown extends Record<strin
       });
       return show(row);
     },
+    /** Gives a credential another secret. @param changed the columns of the new one. Revoked credentials cannot change. */
+    async rotate(
+      context: Context,
+      id: string,
+      changed: (row: Row<Name>) => Promise<Partial<Row<Name>>>,
+      also = nothing,
+    ): Promise<Shown> {
+      const table = tableOf(context.app);
+      return context.app.store.write(async (tx) => {
+        await lockEntityWrites(context.app.store, tx);
+        const row = await find(tx, table, id);
+        if (row.revoked) throw new AppError('conflict', `This ${label} is revoked and cannot be rotated.`);
+        const change = await changed(row);
+        const after = { ...row, ...change };
+        await tx
+          .update(table)
+          .set(change as Partial<Row<'agent_tokens'>>)
+          .where(eq(table.id, id));
+        await also(tx);
+        await record(tx, context, row, after);
+        return show(after);
+      });
+    },
     /** Revoking twice is allowed. @param more columns that change too. */
     async revoke(context: Context, id: string, also = nothing, more: Partial<Row<Name>> = {}): Promise<void> {
       const table = tableOf(context.app);
@@ -66,7 +90,7 @@ export function createCredentials<Name extends Table, Shown extends Record<strin
         if (row.revoked) return;
         await tx
           .update(table)
-          .set({ ...more, revoked: true })
+          .set({ ...(more as Partial<Row<'agent_tokens'>>), revoked: true })
           .where(eq(table.id, id));
         await also(tx);
         await record(tx, context, row, null);

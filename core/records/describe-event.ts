@@ -72,12 +72,24 @@ const DESCRIBED: Readonly<Record<NoticeEvent, Described>> = {
     about: 'id',
     path: ({ id }) => `/connections/${text(id)}`,
   },
+  token_expiring: {
+    message: (data) =>
+      `${counted(data['count'], 'credential')} ${data['count'] === 1 ? 'ends' : 'end'} within ${counted(data['days'], 'day')}${named(data['tokens'])}.`,
+    path: ({ tokens }) => ENDING_PAGES[typeOf(tokens)] ?? '/access',
+  },
   sign_ins_refused: {
     message: (data) =>
       `${counted(data['refused'], 'request')} with an invalid access token refused in ${minutes(data)}${from(data)}.`,
     path: '/logs?view=refusals&refused=unauthenticated',
   },
 };
+
+/** The page of the first credential that ends. */
+const ENDING_PAGES: Readonly<Record<string, string>> = { oauth_client: '/agents?view=clients', oauth_app: '/sign-in' };
+function typeOf(records: unknown): string {
+  const first: unknown = Array.isArray(records) ? records[0] : undefined;
+  return typeof first === 'object' && first !== null && 'type' in first ? text(first.type) : '';
+}
 
 /** The control that refused a change, by the error code. */
 const control = ({ code }: Data): string =>

@@ -200,6 +200,7 @@ function toConfig({ env }: Platform, { settings, version, updated_at }: StoredSe
     introspection_client_secret_set: introspection_client_secret !== null,
     ...(isReference(dns_credentials) && { dns_credentials }),
     dns_credentials_set: dns_credentials !== null,
+    token_max_days: env.SVC_TOKEN_MAX_DAYS,
     version,
     updated_at,
     warnings: faults.map((fault) => `${fault} Deploys are rejected until then.`),

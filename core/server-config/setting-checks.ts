@@ -15,6 +15,11 @@ export async function checkSettings(app: Platform & WithSnapshots, before: Setti
     const message = 'cors_origins must name every origin in production; * is not allowed there.';
     errors.push({ field: 'cors_origins', message });
   }
+  const most_days = app.env.SVC_TOKEN_MAX_DAYS;
+  if (changed('token_default_days') && most_days > 0 && after.token_default_days > most_days) {
+    const message = `token_default_days must be at most ${most_days}, the longest lifetime that the operator allows (SVC_TOKEN_MAX_DAYS).`;
+    errors.push({ field: 'token_default_days', message });
+  }
   if (changed('prompt_guard_allow')) errors.push(...(await unknownRules(before.prompt_guard_allow, after.prompt_guard_allow)));
   if (changed('mcp_proxy') && after.mcp_proxy) errors.push(...(await openProxy(app)));
   if (changed('dns_provider') || changed('dns_credentials')) errors.push(...(await misfitCredentials(app, before, after)));

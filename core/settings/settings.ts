@@ -21,7 +21,7 @@ export const differs = (field: keyof Settings, before: Settings, after: Settings
 
 type Secret = 'oauth_clients' | 'introspection_client_secret' | 'dns_credentials';
 
-type Shown = Omit<ServerConfig, Secret | `${Secret}_set` | 'version' | 'updated_at' | 'warnings'>;
+type Shown = Omit<ServerConfig, Secret | `${Secret}_set` | 'version' | 'updated_at' | 'warnings' | 'token_max_days'>;
 
 /** The stored server configuration, with encrypted secrets. Settings that were never set have their defaults. */
 export interface Settings extends Readonly<Shown> {

@@ -106,3 +106,13 @@ export const recordColumns = (k: Kit) => ({
   created_at: k.text().notNull(),
   updated_at: k.text().notNull(),
 });
+
+/** Columns of a credential that ends and can be rotated. */
+export const endColumns = (k: Kit) => ({
+  expires_at: k.text(),
+  /** SHA-256 of the secret before the last rotation, which works until `rotation_ends_at`. */
+  previous_digest: k.text(),
+  rotation_ends_at: k.text(),
+  /** The last number of days before its end at which a notice named it; null: none did. */
+  warned_days: k.int(),
+});

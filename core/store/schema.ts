@@ -23,7 +23,7 @@ import type { Confirm } from '#core/contract/definitions/write-guard.ts';
 import type { Selection } from '#core/contract/definitions/toolsets.ts';
 import type { SealedSsh } from '#core/contract/definitions/connection-fields.ts';
 import type { Sealed, StoredSecret } from '#core/contract/fields.ts';
-import { type Kit, pgKit, recordColumns, sqliteKit } from './kit.ts';
+import { endColumns, type Kit, pgKit, recordColumns, sqliteKit } from './kit.ts';
 
 /** The tables of one dialect. */
 function define(k: Kit) {
@@ -210,6 +210,8 @@ function define(k: Kit) {
       claims: k.json<Claims>(),
       revoked: k.bool().notNull(),
       revoked_at: k.text(),
+      ...endColumns(k),
+      previous_hash: k.json<Sealed>(),
       version: k.int().notNull().default(1),
       created_at: k.text().notNull(),
     },
@@ -242,6 +244,7 @@ function define(k: Kit) {
       secret_digest: k.text().notNull(),
       scopes: k.json<Scope[]>().notNull(),
       idle_timeout_minutes: k.int().notNull(),
+      ...endColumns(k),
       revoked: k.bool().notNull(),
       last_used_at: k.text(),
       last_ip: k.text(),

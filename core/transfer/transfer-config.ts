@@ -40,7 +40,7 @@ export async function exportServerConfig(
   whole = isAdministrator(context.actor),
 ): Promise<EntityValues> {
   const shown = await configHandlers['config.get'](context, {});
-  const { version: _, updated_at: _updated, warnings: _warnings, oauth_clients, ...rest } = shown;
+  const { version: _, updated_at: _updated, warnings: _warnings, token_max_days: _most, oauth_clients, ...rest } = shown;
   const exported = Object.entries(rest).filter(([name]) => !name.endsWith('_set'));
   // If the environment disables the guard here, it must not be disabled where this is imported.
   const { prompt_guard_enabled } = (await readSettings(context.app)).settings;

@@ -60,7 +60,7 @@ export async function liveRecords({ store }: SealedStore): Promise<SealedRecord[
       .select()
       .from(tables.server_config)
       .then((rows) => rows.map(({ id, settings }) => ({ ...SETTINGS, id, secrets: secretsIn(settings, 'server_config') }))),
-    holdersIn('mcp_tokens', 'mcp_token', ['secret_hash'], ({ name }) => `access token ${name}`, {
+    holdersIn('mcp_tokens', 'mcp_token', ['secret_hash', 'previous_hash'], ({ name }) => `access token ${name}`, {
       where: eq(tables.mcp_tokens.revoked, false),
     }),
     holdersIn('certificates', 'certificate', ['private_key'], () => 'the certificate of this server'),

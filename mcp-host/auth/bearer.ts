@@ -39,7 +39,7 @@ export interface Bearer extends Scheme {
 
 export interface BearerOptions {
   readonly file: TokenFile;
-  /** Opens a bcrypt hash sealed at `mcp_token/<id>/secret_hash`. */
+  /** Opens a bcrypt hash sealed at `mcp_token/<id>/secret_hash` or, of the secret before a rotation, `…/previous_hash`. */
   readonly openSecret: (sealed: string, path: string) => string;
   readonly copies: Pick<SavedCopies, 'note'>;
   readonly log: Log;
@@ -50,7 +50,8 @@ const COPY = 'The list of access tokens';
 
 interface Entry {
   readonly token: LiveToken;
-  readonly caller: Caller;
+  /** When the token ends, in ms. */
+  readonly ends: number;
   /** Last use in ms, on this host or, as reported by the server, on another one. */
   used_at: number;
   reported_at: number;
@@ -62,6 +63,37 @@ const REPORT_MS = 10_000;
 /** Most uses in one usage report to the server. */
 const USES_AT_ONCE = 1_000;
 
+/** One secret of a token: its current one, or the one before a rotation. */
+interface Secret {
+  readonly entry: Entry;
+  readonly sealed: string;
+  /** The path at which its hash is sealed. */
+  readonly path: string;
+  /** When it ends, in ms. */
+  readonly ends: number;
+  readonly is_previous: boolean;
+  readonly caller: Caller;
+}
+
+/** Lists that a host saved before tokens had an end lack it. */
+const endIn = (iso: string | null | undefined): number => (iso == null ? Number.POSITIVE_INFINITY : Date.parse(iso));
+
+function secretsOf(entry: Entry): [digest: string, secret: Secret][] {
+  const { token, ends } = entry;
+  const { id, digest, secret_hash, previous = null } = token;
+  const path = `mcp_token/${id}`;
+  const caller = toCaller(token);
+  const current = { entry, sealed: secret_hash.$sealed, path: `${path}/secret_hash`, ends, is_previous: false, caller };
+  if (previous === null) return [[digest, current]];
+  // Sessions and streams that the old secret opened end with it.
+  const old = { ...caller, grant: previous.digest };
+  const before = { entry, sealed: previous.secret_hash.$sealed, path: `${path}/previous_hash`, caller: old };
+  return [
+    [digest, current],
+    [previous.digest, { ...before, ends: Math.min(ends, endIn(previous.ends_at)), is_previous: true }],
+  ];
+}
+
 const isTokenOwner = (owner: string): boolean => owner.startsWith(OWNER);
 
 function toCaller(token: LiveToken): Caller {
@@ -72,6 +104,13 @@ function toCaller(token: LiveToken): Caller {
   return createCaller(`${OWNER}${id}`, token_prefix, rightsOf(toolsets), claims, identity);
 }
 
+/** @param why completes a sentence about the token. */
+const refusal = (why: string, token_prefix: string): Refusal => ({
+  status: 401,
+  message: `Unauthorized: the access token ${why}. Ask an administrator for a new one.`,
+  noted: `The access token ${token_prefix} ${why}.`,
+});
+
 export const createBearer = (options: BearerOptions): Bearer => new TokenScheme(options);
 
 class TokenScheme implements Bearer {
@@ -79,7 +118,7 @@ class TokenScheme implements Bearer {
   readonly #options: BearerOptions;
   #list: TokenList | null = null;
   #edition = 0;
-  #by_digest = new Map<string, Entry>();
+  #by_digest = new Map<string, Secret>();
   #by_id = new Map<string, Entry>();
   /** Revoked tokens by digest, so that a refusal can name the token. */
   #revoked = new Map<string, LiveToken>();
@@ -97,13 +136,13 @@ class TokenScheme implements Bearer {
   }
 
   async check(credential: Credential): Promise<Caller | Refusal> {
-    const entry = this.#liveEntry(credential);
-    if (entry === null) return this.#ended(credential);
-    if (this.#isVerified(credential, entry)) return this.#admit(entry);
+    const secret = this.#liveSecret(credential);
+    if (secret === null) return this.#ended(credential);
+    if (this.#isVerified(credential, secret)) return this.#admit(secret);
     try {
-      if (!(await this.#verify(credential, entry.token))) return INVALID;
+      if (!(await this.#verify(credential, secret))) return INVALID;
     } catch (error) {
-      this.#options.log.error('token_not_checked', { id: entry.token.id, error: String(error) });
+      this.#options.log.error('token_not_checked', { id: secret.entry.token.id, error: String(error) });
       return {
         status: 503,
         message: 'The access token cannot be checked right now. See the log of the host.',
@@ -111,26 +150,31 @@ class TokenScheme implements Bearer {
       };
     }
     // The token may have been revoked during the check.
-    const current = this.#liveEntry(credential);
+    const current = this.#liveSecret(credential);
     return current === null ? this.#ended(credential) : this.#admit(current);
   }
 
   recall(credential: Credential): Caller | null {
-    const entry = this.#liveEntry(credential);
-    return entry !== null && this.#isVerified(credential, entry) ? this.#admit(entry) : null;
+    const secret = this.#liveSecret(credential);
+    return secret !== null && this.#isVerified(credential, secret) ? this.#admit(secret) : null;
   }
 
-  holds({ owner }: Admission): boolean {
+  holds({ owner, grant }: Admission): boolean {
     const entry = isTokenOwner(owner) ? this.#by_id.get(owner.slice(OWNER.length)) : undefined;
-    return entry !== undefined && this.#isLive(entry);
+    if (entry === undefined || !this.#isLive(entry)) return false;
+    // The secret before a rotation.
+    return grant === undefined || this.#isLiveSecret(this.#by_digest.get(grant));
   }
 
   rights({ owner }: Admission): Rights | null {
-    return this.#by_id.get(owner.slice(OWNER.length))?.caller.rights ?? null;
+    const token = this.#by_id.get(owner.slice(OWNER.length))?.token;
+    return token === undefined ? null : (this.#by_digest.get(token.digest)?.caller.rights ?? null);
   }
 
   readmit(admitted: Admission): Caller | null {
-    return this.holds(admitted) ? (this.#by_id.get(admitted.owner.slice(OWNER.length))?.caller ?? null) : null;
+    if (!this.holds(admitted)) return null;
+    const digest = admitted.grant ?? this.#by_id.get(admitted.owner.slice(OWNER.length))?.token.digest;
+    return digest === undefined ? null : (this.#by_digest.get(digest)?.caller ?? null);
   }
 
   async load(): Promise<void> {
@@ -171,8 +215,13 @@ class TokenScheme implements Bearer {
     return this.#edition;
   }
 
-  #isLive({ token: { revoked, idle_timeout_minutes }, used_at }: Entry): boolean {
-    return !revoked && (idle_timeout_minutes === null || this.#options.now() - used_at <= idle_timeout_minutes * 60_000);
+  #isLive({ token: { revoked, idle_timeout_minutes }, used_at, ends }: Entry): boolean {
+    const now = this.#options.now();
+    return !revoked && now < ends && (idle_timeout_minutes === null || now - used_at <= idle_timeout_minutes * 60_000);
+  }
+
+  #isLiveSecret(secret: Secret | undefined): secret is Secret {
+    return secret !== undefined && this.#options.now() < secret.ends && this.#isLive(secret.entry);
   }
 
   #take(next: TokenList): void {
@@ -188,44 +237,54 @@ class TokenScheme implements Bearer {
         this.#options.now(),
         Math.max(Date.parse(token.last_used_at ?? token.created_at), known?.used_at ?? 0),
       );
-      const caller = toCaller(token);
-      const entry = { reported_at: known?.reported_at ?? 0, unreported: known?.unreported ?? false, token, caller, used_at };
+      const ends = endIn(token.expires_at);
+      const entry = { reported_at: known?.reported_at ?? 0, unreported: known?.unreported ?? false, token, ends, used_at };
       this.#by_id.set(token.id, entry);
       if (token.revoked) this.#revoked.set(token.digest, token);
-      else this.#by_digest.set(token.digest, entry);
+      else for (const [digest, secret] of secretsOf(entry)) this.#by_digest.set(digest, secret);
     }
     for (const [digest, sealed] of this.#verified) {
-      if (this.#by_digest.get(digest)?.token.secret_hash.$sealed !== sealed) this.#verified.delete(digest);
+      if (this.#by_digest.get(digest)?.sealed !== sealed) this.#verified.delete(digest);
     }
   }
 
-  #liveEntry({ digest }: Credential): Entry | null {
-    const entry = this.#by_digest.get(digest);
-    return entry !== undefined && this.#isLive(entry) ? entry : null;
+  #liveSecret({ digest }: Credential): Secret | null {
+    const secret = this.#by_digest.get(digest);
+    return this.#isLiveSecret(secret) ? secret : null;
   }
 
-  /** Returns why the token is not live. A matching digest proves that the caller has the token, so the note may name it. */
+  /**
+   * Returns why the token is not live. A matching digest proves that the caller has the token, so it may know of its end, and the note
+   * may name it.
+   */
   #ended({ digest }: Credential): Refusal {
     const gone = this.#revoked.get(digest);
     if (gone !== undefined) return { ...INVALID, noted: `The access token ${gone.token_prefix} was revoked.` };
-    const idle = this.#by_digest.get(digest)?.token;
-    return idle === undefined ? INVALID : { ...INVALID, noted: `The access token ${idle.token_prefix} expired without use.` };
+    const secret = this.#by_digest.get(digest);
+    if (secret === undefined) return INVALID;
+    const { is_previous, ends } = secret;
+    const { token_prefix } = secret.entry.token;
+    if (this.#options.now() < ends) return { ...INVALID, noted: `The access token ${token_prefix} expired without use.` };
+    const at = new Date(ends).toISOString();
+    return is_previous && ends < secret.entry.ends
+      ? refusal(`was rotated, and its secret before ended on ${at}`, token_prefix)
+      : refusal(`expired on ${at}`, token_prefix);
   }
 
-  #admit(entry: Entry): Caller {
+  #admit({ entry, caller }: Secret): Caller {
     entry.used_at = this.#options.now();
     entry.unreported = true;
     this.#unsaved = true;
-    return entry.caller;
+    return caller;
   }
 
-  #isVerified({ digest }: Credential, { token }: Entry): boolean {
-    return this.#verified.get(digest) === token.secret_hash.$sealed;
+  #isVerified({ digest }: Credential, { sealed }: Secret): boolean {
+    return this.#verified.get(digest) === sealed;
   }
 
-  async #verify({ token, digest }: Credential, { id, secret_hash: { $sealed } }: LiveToken): Promise<boolean> {
-    const fits = await verifyPassword(token, this.#options.openSecret($sealed, `mcp_token/${id}/secret_hash`));
-    if (fits) this.#verified.set(digest, $sealed);
+  async #verify({ token, digest }: Credential, { sealed, path }: Secret): Promise<boolean> {
+    const fits = await verifyPassword(token, this.#options.openSecret(sealed, path));
+    if (fits) this.#verified.set(digest, sealed);
     return fits;
   }
 

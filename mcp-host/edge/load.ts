@@ -106,4 +106,5 @@ const toLiveToken = (token: BundledToken): TokenList['tokens'][number] => ({
   idle_timeout_minutes: null,
   last_used_at: null,
   secret_hash: { $sealed: token.digest },
+  previous: token.previous === undefined ? null : { ...token.previous, secret_hash: { $sealed: token.previous.digest } },
 });

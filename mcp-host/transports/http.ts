@@ -1,6 +1,5 @@
 import type { Network } from '#core/process/env/settings.ts';
 import { requestedHost, requestedOrigin } from '#core/edge/requested-address.ts';
-import { clientAddress, forwardedScheme } from '#core/edge/client-address.ts';
 import { preflight, setCors } from '#core/edge/cors.ts';
 import { NO_HOST } from '#core/edge/requests/hostless.ts';
 import { createHostCheck, hostName, isOriginAllowed, originRefusal } from '#core/edge/origins.ts';
@@ -25,7 +24,7 @@ import type { NotServing } from '#mcp-host/dispatch/serving.ts';
 import type { Registry } from '#mcp-host/registry/registry.ts';
 import type { Views } from '#mcp-host/registry/views.ts';
 import { type Message, readMessage } from './body.ts';
-import { asEvent, hostOf, isRelative, pathOf, wantsEvents } from './request-parts.ts';
+import { addressOf, asEvent, hostOf, isHttps, isRelative, pathOf, wantsEvents } from './request-parts.ts';
 import { comparedWith, createEarlyBodies, type EarlyBodies } from './early-bodies.ts';
 import { type Sse, SSE_METHODS, wrongMethod } from './sse.ts';
 import { markStreamed, sendingOf } from '#mcp-host/runtime/sending.ts';
@@ -394,14 +393,4 @@ function stillHolds(
   const now = servingAt(endpoint);
   if (now !== registry && !(is_awaited && now !== undefined && 'idle' in now)) return false;
   return endpoint.candidate === null ? auth.holds(caller, registry.server) : candidates.holds(caller.owner);
-}
-
-/** Whether a trusted proxy states that the client uses HTTPS; the host itself has no TLS. */
-const isHttps = ({ headers }: Request, peer: Peer, { trusted_proxies }: HttpOptions): boolean =>
-  forwardedScheme(peer.address(), headers.get('x-forwarded-proto'), trusted_proxies) === 'https';
-
-/** The caller's address: stated by the installation's front port or a trusted proxy, else that of the socket. */
-function addressOf({ headers }: Request, socket_address: string, { service_token, trusted_proxies }: HttpOptions): string {
-  const stated = isOurs(headers, service_token) ? headers.get('x-client-address') : null;
-  return stated ?? clientAddress(socket_address, headers.get('x-forwarded-for'), trusted_proxies) ?? socket_address;
 }

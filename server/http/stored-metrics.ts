@@ -14,8 +14,9 @@ const LASTING = [
   'queue_full',
   'sign_ins_refused',
 ] as const satisfies readonly NoticeEvent[];
-/** A token is about to end in the last fifth of its lifetime, if that is a day or longer. */
+/** A token is about to end in the last fifth of its lifetime, at most in its last week, if that is a day or longer. */
 const LAST_SHARE = 1 / 5;
+const LAST_DAYS = 7;
 const DAY_MS = 24 * 3_600_000;
 
 /** What the metadata database and the disk say of the installation; the same on each of its servers. */
@@ -116,32 +117,34 @@ async function hosts(app: ControlPlane): Promise<string> {
 }
 
 async function tokens(app: ControlPlane): Promise<string> {
-  const { mcp_tokens, agent_tokens } = app.store.tables;
+  const { mcp_tokens, agent_tokens, agent_clients, oauth_apps } = app.store.tables;
   const now = app.clock().getTime();
-  const [access, agent] = await Promise.all([
-    app.store.db
-      .select()
-      .from(mcp_tokens)
-      .where(and(eq(mcp_tokens.revoked, false), isNotNull(mcp_tokens.idle_timeout_minutes))),
+  const [access, agent, clients, apps] = await Promise.all([
+    app.store.db.select().from(mcp_tokens).where(eq(mcp_tokens.revoked, false)),
     app.store.db.select().from(agent_tokens).where(eq(agent_tokens.revoked, false)),
+    app.store.db.select().from(agent_clients).where(eq(agent_clients.revoked, false)),
+    app.store.db.select().from(oauth_apps).where(isNotNull(oauth_apps.expires_at)),
   ]);
   const isEnding = (from: number, life_ms: number): boolean => {
     const left = from + life_ms - now;
-    return life_ms >= DAY_MS && left > 0 && left < life_ms * LAST_SHARE;
+    return life_ms >= DAY_MS && left > 0 && left < Math.min(life_ms * LAST_SHARE, LAST_DAYS * DAY_MS);
   };
-  const unused = access.filter(({ idle_timeout_minutes, last_used_at, created_at }) =>
-    isEnding(Date.parse(last_used_at ?? created_at), (idle_timeout_minutes ?? 0) * 60_000),
-  );
-  const expiring = agent.filter(({ created_at, expires_at }) =>
-    isEnding(Date.parse(created_at), Date.parse(expires_at) - Date.parse(created_at)),
+  const isExpiring = ({ created_at, expires_at }: { readonly created_at: string; readonly expires_at: string | null }): boolean =>
+    expires_at !== null && isEnding(Date.parse(created_at), Date.parse(expires_at) - Date.parse(created_at));
+  const ending = access.filter(
+    (token) =>
+      isExpiring(token) ||
+      isEnding(Date.parse(token.last_used_at ?? token.created_at), (token.idle_timeout_minutes ?? 0) * 60_000),
   );
   return metric(
     'gauge',
     'sluice_tokens_ending',
-    'Tokens in the last fifth of their lifetime or idle timeout, of those that last a day or longer.',
+    'Tokens and secrets in the last fifth of their lifetime or idle timeout, at most the last week, of those that last a day or longer.',
     [
-      [{ kind: 'access' }, unused.length],
-      [{ kind: 'agent' }, expiring.length],
+      [{ kind: 'access' }, ending.length],
+      [{ kind: 'agent' }, agent.filter(isExpiring).length],
+      [{ kind: 'client' }, clients.filter(isExpiring).length],
+      [{ kind: 'app' }, apps.filter(isExpiring).length],
     ],
   );
 }

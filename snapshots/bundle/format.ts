@@ -2,7 +2,13 @@ import type { LiveToken } from '#core/contract/deploy/control.ts';
 import type { Leaf } from '#snapshots/format/tree.ts';
 
 /** An access token as stored in a bundle; `digest` is its SHA-256 in hex, which does not reveal the token. */
-export type BundledToken = Pick<LiveToken, 'id' | 'name' | 'token_prefix' | 'toolsets' | 'claims' | 'created_at' | 'digest'>;
+export type BundledToken = Pick<
+  LiveToken,
+  'id' | 'name' | 'token_prefix' | 'toolsets' | 'claims' | 'created_at' | 'expires_at' | 'digest'
+> & {
+  /** The token before a rotation. */
+  readonly previous?: { readonly digest: string; readonly ends_at: string };
+};
 
 /**
  * The content of one module: a snapshot without secrets, the tokens of its callers, and the names of the bindings for its

@@ -62,14 +62,26 @@ export const readsTokens = ({ auth_type, accept_mcp_tokens = true }: FrozenServe
 export const bundledTokens = (tokens: readonly LiveToken[]): LiveToken[] =>
   tokens.filter(({ revoked, idle_timeout_minutes }) => !revoked && idle_timeout_minutes === null);
 
-const toBundled = ({ id, name, token_prefix, toolsets, claims, created_at, digest }: LiveToken): BundledToken => ({
+const toBundled = ({
   id,
   name,
   token_prefix,
   toolsets,
   claims,
   created_at,
+  expires_at,
   digest,
+  previous,
+}: LiveToken): BundledToken => ({
+  id,
+  name,
+  token_prefix,
+  toolsets,
+  claims,
+  created_at,
+  expires_at,
+  digest,
+  ...(previous && { previous: { digest: previous.digest, ends_at: previous.ends_at } }),
 });
 
 /** Connections and the server have no hash here, because it includes fingerprints of their secrets. */

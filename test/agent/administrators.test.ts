@@ -60,6 +60,7 @@ const RESERVED: Readonly<Record<string, Record<string, unknown>>> = {
   oauth_access_minutes: { oauth_access_minutes: 1_440 },
   oauth_refresh_days: { oauth_refresh_days: 90 },
   oauth_grant_days: { oauth_grant_days: 366 },
+  token_default_days: { token_default_days: 30 },
   deploy_gates: { deploy_gates: { breaking: 'off' } },
   dynamic_registration: { dynamic_registration: false },
   agent_rate_limit: { agent_rate_limit: 1_000_000 },
@@ -136,7 +137,7 @@ describe.each(Object.entries(RESERVED))('%s', (_, change) => {
 test('a credential that was revoked, a deploy and a refusal are not brought back', async () => {
   const { id } = await a.s.call('agent_tokens.create', { name: 'Revoked', duration_minutes: 15 });
   await a.s.call('agent_tokens.delete', { id });
-  const made = await a.s.call('mcp_tokens.create', { name: 'Gone' });
+  const made = await a.s.call('mcp_tokens.create', { name: 'Gone', all_toolsets: true });
   await a.s.call('mcp_tokens.delete', { id: made.id });
   for (const type of ['agent_token', 'mcp_token']) {
     expect(await refusal('rollback', { history_id: await newestOf(type) })).toContain('cannot be rolled back');

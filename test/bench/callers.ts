@@ -46,7 +46,11 @@ export async function measureCallers(database: BenchDatabase, { rounds, seconds,
     await programs.api('POST', '/tools', { ...lookup, parameters: [start] });
     await programs.api('POST', '/deploy', {});
     const claims = { sub: 'ada', groups: ['sales', 'support'], tenant: 'acme', currency: 'EUR' };
-    const { token } = await programs.api<{ token: string }>('POST', '/mcp-tokens', { name: 'caller', claims });
+    const { token } = await programs.api<{ token: string }>('POST', '/mcp-tokens', {
+      name: 'caller',
+      claims,
+      all_toolsets: true,
+    });
     const headers = { authorization: `Bearer ${token}` };
     // The first round warms up.
     for (let round = 0; round < rounds + 1; round++) {

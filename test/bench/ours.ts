@@ -79,7 +79,7 @@ export async function configure(
   let headers: Record<string, string> = {};
   if (options.bearer) {
     await programs.api('PATCH', '/server/config', { auth_type: 'bearer' });
-    const { token } = await programs.api<{ token: string }>('POST', '/mcp-tokens', { name: 'bench' });
+    const { token } = await programs.api<{ token: string }>('POST', '/mcp-tokens', { name: 'bench', all_toolsets: true });
     headers = { authorization: `Bearer ${token}` };
   }
   const limited = options.toolset === true ? await limitedHeaders(programs, connection_id) : null;

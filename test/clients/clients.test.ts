@@ -16,7 +16,7 @@ beforeAll(async () => {
   [open, closed] = await Promise.all([startShop(), startShop()]);
   await closed.signIn();
   await closed.api('PATCH', '/server/config', { auth_type: 'bearer' });
-  token = (await closed.api<{ token: string }>('POST', '/mcp-tokens', { name: 'clients' })).token;
+  token = (await closed.api<{ token: string }>('POST', '/mcp-tokens', { name: 'clients', all_toolsets: true })).token;
   await closed.api('POST', '/deploy', {});
 }, 60_000);
 afterAll(async () => {

@@ -115,7 +115,7 @@ test.skipIf(!reachable.postgres)(
     Object.assign(reader.env, { SVC_DATA_DIR: programs.directory });
     reader.places['postgres://sluice:…@db.example.com/sluice'] = database.url;
     await programs.api('PATCH', '/server/config', { auth_type: 'bearer' });
-    const { token } = await programs.api<{ token: string }>('POST', '/mcp-tokens', { name: 'kept' });
+    const { token } = await programs.api<{ token: string }>('POST', '/mcp-tokens', { name: 'kept', all_toolsets: true });
     await programs.api('POST', '/deploy', { note: 'before the move' });
     const tools = async () => {
       const client = await connectClient('v2', programs.mcp_url, { authorization: `Bearer ${token}` });

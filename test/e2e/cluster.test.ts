@@ -219,7 +219,10 @@ describe.skipIf(!reachable.postgres || !reachable.redis)('two servers, two agent
   test('an access token of any host is accepted by every host, and ends on all of them within a second', async () => {
     await change(one, { auth_type: 'bearer' });
     await deploy(one);
-    const { id, token } = await one.api<{ id: string; token: string }>('POST', '/mcp-tokens', { name: 'Everywhere' });
+    const { id, token } = await one.api<{ id: string; token: string }>('POST', '/mcp-tokens', {
+      name: 'Everywhere',
+      all_toolsets: true,
+    });
     const { hosts: rows } = await status(other);
     const bearer = { authorization: `Bearer ${token}` };
     const began = performance.now();

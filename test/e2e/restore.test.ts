@@ -55,7 +55,7 @@ async function use(programs: Programs): Promise<void> {
     password: 'p',
   };
   await programs.api('POST', '/connections', secret);
-  await programs.api('POST', '/mcp-tokens', { name: 'kept' });
+  await programs.api('POST', '/mcp-tokens', { name: 'kept', all_toolsets: true });
 }
 
 async function compare(before: unknown, programs: Programs): Promise<void> {

@@ -37,6 +37,9 @@ browserTest(
     await form.locator('[aria-invalid=true]').waitFor();
     await form.getByLabel('Name').fill('laptop');
     await form.getByRole('button', { name: 'Create token' }).click();
+    await form.getByText('Choose one of the two.').waitFor();
+    await form.getByRole('radio', { name: 'Everything' }).check();
+    await form.getByRole('button', { name: 'Create token' }).click();
     const made = page.getByRole('dialog', { name: 'Token “laptop”' });
     const token = (await made.getByRole('group', { name: 'Access token' }).textContent()) ?? '';
     expect(token).toMatch(/^svc_mcp_/);
@@ -51,11 +54,21 @@ browserTest(
     await page.getByRole('tab', { name: 'Cursor' }).click();
     expect(await page.getByRole('link', { name: 'Open Cursor' }).getAttribute('href')).toStartWith('cursor://');
 
+    await page.getByRole('table', { name: 'Access tokens' }).getByRole('columnheader', { name: 'Expires' }).waitFor();
+    await page.getByRole('button', { name: 'Rotate laptop' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Rotate' }).click();
+    const rotated = page.getByRole('dialog', { name: 'Token “laptop”' });
+    const next = (await rotated.getByRole('group', { name: 'Access token' }).textContent()) ?? '';
+    expect(next).toMatch(/^svc_mcp_/);
+    expect(next).not.toBe(token);
+    await rotated.getByRole('button', { name: 'I have copied it' }).click();
+
     await page.getByRole('button', { name: 'Revoke laptop' }).click();
     await page.getByRole('alertdialog').or(page.getByRole('dialog')).getByRole('button', { name: 'Revoke' }).click();
     await toast(page, 'Revoked “laptop”.').waitFor();
     await page.getByRole('table', { name: 'Access tokens' }).getByText('Revoked').waitFor();
-    await close(opened, [401]);
+    // Without a choice of toolsets the form was refused.
+    await close(opened, [401, 422]);
   },
   LIMIT_MS,
 );
@@ -200,7 +213,7 @@ browserTest(
   async () => {
     const { total } = await ui.programs.api<{ total: number }>('GET', '/mcp-tokens');
     const missing = Array.from({ length: 103 - total }, (_, n) => `client ${n}`);
-    await Promise.all(missing.map((name) => ui.programs.api('POST', '/mcp-tokens', { name })));
+    await Promise.all(missing.map((name) => ui.programs.api('POST', '/mcp-tokens', { name, all_toolsets: true })));
     const opened = await ui.signedIn();
     const { page } = opened;
     await page.goto(`${ui.programs.url}/access`);
@@ -211,6 +224,7 @@ browserTest(
     await page.getByRole('button', { name: 'New token' }).first().click();
     const form = page.getByRole('dialog', { name: 'New access token' });
     await form.getByLabel('Name').fill('one more');
+    await form.getByRole('radio', { name: 'Everything' }).check();
     await form.getByRole('button', { name: 'Create token' }).click();
     await page.getByRole('button', { name: 'I have copied it' }).click();
     await tokens.getByText('104 of 104').waitFor();

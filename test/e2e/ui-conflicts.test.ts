@@ -83,7 +83,7 @@ const CASES: readonly Case[] = [
   {
     what: 'an access token',
     path: '/mcp-tokens',
-    draft: async () => ({ name: 'Company' }),
+    draft: async () => ({ name: 'Company', all_toolsets: true }),
     page: '/access',
     dialog: (name) => `Edit ${name}`,
     open: (page, name) => page.getByRole('button', { name: `Edit ${name}` }).click(),

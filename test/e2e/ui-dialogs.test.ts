@@ -13,7 +13,7 @@ const ui = startUi({
   async prepare({ api, directory }) {
     new Database(join(directory, 'databases', 'long.sqlite')).run('create table things (id integer primary key)');
     await api('POST', '/connections', { name: LONG, db_type: 'sqlite', database: 'long.sqlite' });
-    await api('POST', '/mcp-tokens', { name: ONE_WORD });
+    await api('POST', '/mcp-tokens', { name: ONE_WORD, all_toolsets: true });
   },
 });
 

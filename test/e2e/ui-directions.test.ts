@@ -24,7 +24,7 @@ async function prepare({ api, directory }: Product): Promise<void> {
   ids.tool = (await api<{ id: string }>('POST', '/tools', tool)).id;
   await api('POST', '/tests', { owner: { kind: 'tool', id: ids.tool }, name: ARABIC, expect: { rows: { min: 0 } } });
   for (const name of NAMES) {
-    await api('POST', '/mcp-tokens', { name });
+    await api('POST', '/mcp-tokens', { name, all_toolsets: true });
     await api('POST', '/people', { username: name, display_name: ARABIC, groups: NAMES });
     await api('POST', '/notices', { name, url: 'https://hooks.example.com/x', events: ['deploy'] });
   }

@@ -159,6 +159,7 @@ browserTest(
     await open.click();
     expect(await form.getByLabel('Name', { exact: true }).inputValue()).toBe('');
     await form.getByLabel('Name', { exact: true }).fill('desk');
+    await form.getByRole('radio', { name: 'Everything' }).check();
     await form.getByRole('button', { name: 'Create token' }).click();
     // It was sent: what is shown now is no draft.
     await page.getByRole('dialog', { name: 'Token “desk”' }).waitFor();

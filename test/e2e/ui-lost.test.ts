@@ -34,6 +34,7 @@ browserTest(
         .getByLabel(/^(Name|Username)/)
         .first()
         .fill('lost');
+      if (list === '/mcp-tokens') await form.getByRole('radio', { name: 'Everything' }).check();
       await page.route(
         `**/api/v1${list}`,
         async (route) => {

@@ -289,7 +289,7 @@ browserTest(
     const opened = await ui.signedIn(1280, 'dark');
     const { page } = opened;
     await ui.programs.api('PATCH', '/server/config', { auth_type: 'bearer' });
-    const { token } = await ui.programs.api<{ token: string }>('POST', '/mcp-tokens', { name: 'playground' });
+    const { token } = await ui.programs.api<{ token: string }>('POST', '/mcp-tokens', { name: 'playground', all_toolsets: true });
     await ui.programs.api('POST', '/deploy', {});
     await until(async () => (await fetch(ui.programs.mcp_url, { method: 'POST' })).status === 401);
     await page.goto(`${ui.programs.url}/playground?tool=sales_by_category`);

@@ -77,7 +77,7 @@ browserTest(
     await page.getByRole('button', { name: 'New token' }).first().click();
     const form = page.getByRole('dialog', { name: 'New access token' });
     await form.getByLabel('Name').fill('desk client');
-    await form.getByText('Some toolsets').click();
+    await form.getByRole('radio', { name: 'Some toolsets' }).check();
     const toolsets = form.getByLabel('Toolsets', { exact: true });
     await toolsets.fill('desk');
     await toolsets.press('Enter');
@@ -92,7 +92,7 @@ browserTest(
     await page.goto(`${programs.url}/access`);
     await page.getByRole('button', { name: 'Edit desk client' }).click();
     const edit = page.getByRole('dialog', { name: 'Edit desk client' });
-    await edit.getByText('Everything').click();
+    await edit.getByRole('radio', { name: 'Everything' }).check();
     await edit.getByRole('button', { name: 'Save token' }).click();
     await toast(page, 'Saved “desk client”.').waitFor();
     expect(await stored()).toMatchObject({ toolsets: null, claims: { region: 'north' } });

@@ -103,7 +103,7 @@ describe.skipIf(!reachable.postgres || !reachable.redis)('a canary under load', 
     await settled();
     tokens = await Promise.all(
       Array.from({ length: CALLERS }, async (_, n) => {
-        return (await one.api<{ token: string }>('POST', '/mcp-tokens', { name: `caller ${n}` })).token;
+        return (await one.api<{ token: string }>('POST', '/mcp-tokens', { name: `caller ${n}`, all_toolsets: true })).token;
       }),
     );
     const all = await urls();

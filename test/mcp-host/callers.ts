@@ -18,6 +18,7 @@ export async function testCaller(name: string, claims: Claims): Promise<TestCall
     name,
     token_prefix: token.slice(0, 12),
     idle_timeout_minutes: null,
+    expires_at: null,
     last_used_at: null,
     revoked: false,
     created_at: new Date().toISOString(),

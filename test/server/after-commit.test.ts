@@ -90,9 +90,13 @@ const CASES: readonly Case[] = [
     id: (await made('identity_providers.create', provider('edited'))).id,
     name: 'new',
   })),
-  of('mcp_tokens.create', () => ({ name: 'made' })),
-  of('mcp_tokens.update', async () => ({ id: (await made('mcp_tokens.create', { name: 'edited' })).id, name: 'renamed' })),
-  of('mcp_tokens.delete', async () => ({ id: (await made('mcp_tokens.create', { name: 'revoked' })).id })),
+  of('mcp_tokens.create', () => ({ name: 'made', all_toolsets: true })),
+  of('mcp_tokens.update', async () => ({
+    id: (await made('mcp_tokens.create', { name: 'edited', all_toolsets: true })).id,
+    name: 'renamed',
+  })),
+  of('mcp_tokens.rotate', async () => ({ id: (await made('mcp_tokens.create', { name: 'rotated', all_toolsets: true })).id })),
+  of('mcp_tokens.delete', async () => ({ id: (await made('mcp_tokens.create', { name: 'revoked', all_toolsets: true })).id })),
   of('agent_tokens.create', () => ({ name: 'made', scopes: ['read'], duration_minutes: 15 })),
   of('oauth_apps.delete', async () => ({
     id: (await made('oauth_apps.create', { name: 'gone', redirect_uris: ['https://a.example.com/cb'] })).id,

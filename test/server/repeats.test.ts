@@ -27,13 +27,15 @@ async function postWithKey(path: string, key: string | null, body: object, heade
 const countOf = async (path: string) => (await server.api('GET', path)).body['total'];
 
 test('what is sent twice with the same key is made once, and answered alike, with its secret', async () => {
-  const first = await postWithKey('/mcp-tokens', 'press-1', { name: 'laptop' });
-  const second = await postWithKey('/mcp-tokens', 'press-1', { name: 'laptop' });
+  const first = await postWithKey('/mcp-tokens', 'press-1', { name: 'laptop', all_toolsets: true });
+  const second = await postWithKey('/mcp-tokens', 'press-1', { name: 'laptop', all_toolsets: true });
   expect(first).toMatchObject({ status: 201, body: { token: expect.stringMatching(/^svc_mcp_/) } });
   expect(second).toEqual(first);
   expect(await countOf('/mcp-tokens')).toBe(1);
 
-  const both = await Promise.all([1, 2, 3].map(() => postWithKey('/mcp-tokens', 'press-2', { name: 'at once' })));
+  const both = await Promise.all(
+    [1, 2, 3].map(() => postWithKey('/mcp-tokens', 'press-2', { name: 'at once', all_toolsets: true })),
+  );
   expect(new Set(both.map(({ body }) => body.id)).size).toBe(1);
   expect(await countOf('/mcp-tokens')).toBe(2);
   expect(await countOf('/history?entity_type=mcp_token')).toBe(2);
@@ -41,12 +43,12 @@ test('what is sent twice with the same key is made once, and answered alike, wit
 
 test('another key, another input, another noun, another caller or no key makes another one', async () => {
   const before = Number(await countOf('/mcp-tokens'));
-  const one = await postWithKey('/mcp-tokens', 'press-3', { name: 'one' });
+  const one = await postWithKey('/mcp-tokens', 'press-3', { name: 'one', all_toolsets: true });
   const others = [
-    await postWithKey('/mcp-tokens', 'press-4', { name: 'one' }),
-    await postWithKey('/mcp-tokens', 'press-3', { name: 'two' }),
-    await postWithKey('/mcp-tokens', null, { name: 'one' }),
-    await postWithKey('/mcp-tokens', null, { name: 'one' }),
+    await postWithKey('/mcp-tokens', 'press-4', { name: 'one', all_toolsets: true }),
+    await postWithKey('/mcp-tokens', 'press-3', { name: 'two', all_toolsets: true }),
+    await postWithKey('/mcp-tokens', null, { name: 'one', all_toolsets: true }),
+    await postWithKey('/mcp-tokens', null, { name: 'one', all_toolsets: true }),
   ];
   expect(new Set([one, ...others].map(({ body }) => body.id)).size).toBe(5);
   expect(await countOf('/mcp-tokens')).toBe(before + 5);
@@ -103,7 +105,7 @@ test.skipIf(!reachable.postgres || !reachable.redis)('of several servers, too, o
     const own = await one.signIn();
     const send = async ({ url }: ListeningServer, key: string) => {
       const headers = { 'content-type': 'application/json', cookie: own, 'idempotency-key': key };
-      const body = JSON.stringify({ name: key });
+      const body = JSON.stringify({ name: key, all_toolsets: true });
       const answer = await fetch(`${url}/api/v1/mcp-tokens`, { method: 'POST', headers, body });
       return { status: answer.status, body: (await answer.json()) as Made };
     };

@@ -207,6 +207,10 @@ export const ADDED: readonly (readonly [string, string, string])[] = [
   ['the tests of a proposal of section 17', 'POST', '/api/v1/proposals/{id}/test'],
   ['trying a proposed tool of section 17', 'POST', '/api/v1/proposals/{id}/try'],
   ['section 16', 'PATCH', '/api/v1/mcp-tokens/{id}'],
+  ['section 24', 'POST', '/api/v1/mcp-tokens/{id}/rotate'],
+  ['section 24', 'POST', '/api/v1/oauth-clients/{id}/rotate'],
+  ['section 24', 'POST', '/api/v1/oauth-apps/{id}/rotate'],
+  ['the ends of section 24', 'GET', '/api/v1/credentials/ending'],
 ];
 
 /** Section 12: agent tools that are no endpoint of the specification are operations of their own below this path. */
@@ -237,7 +241,7 @@ export const ADDED_FIELDS: Readonly<Record<string, string>> = {
   'POST /api/v1/preview/execute': 'limit definitions return_type text_format mime_type from caller masks',
   'POST /api/v1/deploy': 'note dry_run allow checksum candidate canary',
   'PATCH /api/v1/server/config':
-    'version server_name instructions skill openai_apps_challenge transport host port log_level otel_enabled undeclared_arguments min_protocol_version min_tls_version oauth_clients token_ttl_seconds introspection_url introspection_client_id introspection_client_secret introspection_issuer introspection_scopes introspection_audience introspection_cache_ttl_seconds accept_mcp_tokens jwt_issuers ssl_enabled ui_domain mcp_domain mcp_proxy acme_email acme_challenge dns_provider dns_credentials auto_renew prompt_guard_enabled prompt_guard_threshold prompt_guard_allow lint_off drift_check_minutes files_expire_minutes files_max_rows files_max_bytes files_slots replay_samples secret_refs secret_ref_ttl_seconds log_arguments_hours password_sign_in deploy_gates oauth_access_minutes oauth_refresh_days oauth_grant_days dynamic_registration agent_enabled agent_rate_limit',
+    'version server_name instructions skill openai_apps_challenge transport host port log_level otel_enabled undeclared_arguments min_protocol_version min_tls_version oauth_clients token_ttl_seconds introspection_url introspection_client_id introspection_client_secret introspection_issuer introspection_scopes introspection_audience introspection_cache_ttl_seconds accept_mcp_tokens jwt_issuers ssl_enabled ui_domain mcp_domain mcp_proxy acme_email acme_challenge dns_provider dns_credentials auto_renew prompt_guard_enabled prompt_guard_threshold prompt_guard_allow lint_off drift_check_minutes files_expire_minutes files_max_rows files_max_bytes files_slots replay_samples secret_refs secret_ref_ttl_seconds log_arguments_hours password_sign_in deploy_gates oauth_access_minutes oauth_refresh_days oauth_grant_days token_default_days dynamic_registration agent_enabled agent_rate_limit',
   'POST /api/v1/server/ssl/issue': 'force wait',
   'GET /api/v1/server/generated': 'snapshot toolset',
   'GET /api/v1/history': 'actor search history_id',
@@ -248,7 +252,7 @@ export const ADDED_FIELDS: Readonly<Record<string, string>> = {
   'POST /api/v1/export-import/import':
     'mode include_server_config format! exported_at server_config connections tools resources prompts toolsets tests deletes if_checksum check pushed',
   'POST /api/v1/agent-tokens': 'duration_minutes! scopes',
-  'POST /api/v1/oauth-clients': 'name! idle_timeout_minutes! scopes',
+  'POST /api/v1/oauth-clients': 'name! idle_timeout_minutes! scopes expires_in_days',
   'GET /api/v1/agent-activity': 'tool_name token_prefix success',
 };
 
@@ -319,6 +323,7 @@ export const DEFAULTS: Readonly<Record<string, unknown>> = {
   oauth_access_minutes: 60,
   oauth_refresh_days: 30,
   oauth_grant_days: 90,
+  token_default_days: 90,
   dynamic_registration: true,
   drift_check_minutes: 60,
   undeclared_arguments: 'answer',

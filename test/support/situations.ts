@@ -91,8 +91,8 @@ export async function seedSituations(programs: Product, database: TestDatabase):
     await api('POST', '/tools', { connection_id: (on === 'narrow' ? narrow : wide).id, name: tool, ...draft });
   const { version } = await api<{ version: number }>('GET', '/server/config');
   await api('PATCH', '/server/config', { version, auth_type: 'bearer' });
-  const old = await api<{ id: string; token: string }>('POST', '/mcp-tokens', { name: 'Old laptop' });
-  const { token } = await api<{ token: string }>('POST', '/mcp-tokens', { name: 'Desk' });
+  const old = await api<{ id: string; token: string }>('POST', '/mcp-tokens', { name: 'Old laptop', all_toolsets: true });
+  const { token } = await api<{ token: string }>('POST', '/mcp-tokens', { name: 'Desk', all_toolsets: true });
   await api('POST', '/deploy', { note: 'Ten situations' });
   twoDaysAgo(programs);
   await database.run('alter table orders rename column channel to origin');

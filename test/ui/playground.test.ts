@@ -258,7 +258,7 @@ describe('with the real host', () => {
 
   test('a server with access tokens refuses a wrong one, and a right one is in no stored message', async () => {
     await programs.api('PATCH', '/server/config', { auth_type: 'bearer' });
-    const { token } = await programs.api<{ token: string }>('POST', '/mcp-tokens', { name: 'playground' });
+    const { token } = await programs.api<{ token: string }>('POST', '/mcp-tokens', { name: 'playground', all_toolsets: true });
     await programs.api('POST', '/deploy', {});
     await until(async () => (await fetch(programs.mcp_url, { method: 'POST' })).status === 401);
     const p = playground();

@@ -93,9 +93,11 @@ export type HostEvent =
 /**
  * An access token for verification on hosts: SHA-256 of the token, and its bcrypt hash sealed as `mcp_token/<id>/secret_hash`.
  */
-export interface LiveToken extends Omit<McpToken, 'version'> {
+export interface LiveToken extends Omit<McpToken, 'version' | 'rotation_ends_at'> {
   readonly digest: string;
   readonly secret_hash: Sealed;
+  /** The secret before a rotation, its hash sealed as `mcp_token/<id>/previous_hash`. */
+  readonly previous?: { readonly digest: string; readonly secret_hash: Sealed; readonly ends_at: string } | null;
 }
 
 export const Acknowledgement = v.object({

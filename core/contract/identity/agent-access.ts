@@ -3,6 +3,7 @@ import { Id, integerBetween, listInput, listOf, shownText, textBetween, Timestam
 import { Period } from '../observe/metrics.ts';
 import { field, valuesOf } from '../marks.ts';
 import { deletion, operation } from '../operation.ts';
+import { expiresInDays, ROTATION_HOURS, tokenEnds } from './token-ends.ts';
 
 /** What a token or a client may do, in the order in which people choose it. */
 export const SCOPE_CHOICES = {
@@ -40,7 +41,7 @@ const record = {
 
 export const AgentToken = v.object({ ...record, token_prefix: v.string(), expires_at: Timestamp });
 export type AgentToken = v.InferOutput<typeof AgentToken>;
-export const OauthClient = v.object({ ...record, client_id: v.string(), idle_timeout_minutes: v.number() });
+export const OauthClient = v.object({ ...record, ...tokenEnds, client_id: v.string(), idle_timeout_minutes: v.number() });
 export type OauthClient = v.InferOutput<typeof OauthClient>;
 
 export const AgentActivity = v.object({
@@ -73,6 +74,11 @@ export type AgentStats = v.InferOutput<typeof AgentStats>;
 const LONGEST_TOKEN_MINUTES = 10_080;
 const LONGEST_IDLE_MINUTES = 1_440;
 const SHORTEST_MINUTES = 15;
+
+const WithSecret = v.object({
+  ...OauthClient.entries,
+  client_secret: v.pipe(v.string(), v.description('Shown only once; stored as a digest')),
+});
 
 /** Credentials of agents and scripts, and their activity. */
 export const agentAccess = {
@@ -113,13 +119,16 @@ export const agentAccess = {
         presets: [15, 60, 480, 1_440],
       }),
       scopes: draft.scopes,
+      ...expiresInDays,
     }),
-    output: v.object({
-      ...OauthClient.entries,
-      client_secret: v.pipe(v.string(), v.description('Shown only once; stored as a digest')),
-    }),
+    output: WithSecret,
     status: 201,
     summary: 'Create an OAuth client of the agent endpoint',
+  }),
+  'oauth_clients.rotate': operation('POST /oauth-clients/{id}/rotate', 'session', {
+    input: v.strictObject({ id: Id, ...expiresInDays }),
+    output: WithSecret,
+    summary: `Give an OAuth client of the agent endpoint a new secret and a new end; the secret before works for ${ROTATION_HOURS} hours more`,
   }),
   'oauth_clients.delete': deletion('DELETE /oauth-clients/{id}', 'session', 'Revoke an OAuth client and its live tokens'),
   'agent_activity.list': operation('GET /agent-activity', 'session', {

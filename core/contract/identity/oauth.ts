@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { byId, Id, listInput, listOf, Nothing, shownText, textBetween, Timestamp, Version } from '../fields.ts';
 import { field, valuesOf } from '../marks.ts';
 import { deletion, operation } from '../operation.ts';
+import { expiresInDays, ROTATION_HOURS, tokenEnds } from './token-ends.ts';
 
 export const CLIENT_CHOICES = {
   app: { label: 'OAuth app', help: 'Added by an administrator of this server' },
@@ -96,6 +97,7 @@ export const OauthApp = v.object({
     v.boolean(),
     v.description('False for a confidential app that was imported: sign-ins fail until it gets a secret'),
   ),
+  ...tokenEnds,
   version: v.number(),
   created_at: Timestamp,
   updated_at: Timestamp,
@@ -174,6 +176,7 @@ export const oauth = {
       ...appFields,
       confidential: v.optional(appSwitches.confidential, false),
       trusted: v.optional(appSwitches.trusted, false),
+      ...expiresInDays,
     }),
     output: OnceSecret,
     status: 201,
@@ -191,9 +194,14 @@ export const oauth = {
     summary: 'Change the name, redirect addresses or trust of an OAuth app',
   }),
   'oauth_apps.renew_secret': operation('POST /oauth-apps/{id}/secret', 'session', {
-    input: v.strictObject({ id: Id, version: v.optional(Version) }),
+    input: v.strictObject({ id: Id, version: v.optional(Version), ...expiresInDays }),
     output: OnceSecret,
-    summary: 'Give an OAuth app a new secret; the one before stops working at once',
+    summary: 'Give an OAuth app a new secret and a new end; the secret before stops working at once',
+  }),
+  'oauth_apps.rotate': operation('POST /oauth-apps/{id}/rotate', 'session', {
+    input: v.strictObject({ id: Id, version: v.optional(Version), ...expiresInDays }),
+    output: OnceSecret,
+    summary: `Give an OAuth app a new secret and a new end; the secret before works for ${ROTATION_HOURS} hours more`,
   }),
   'oauth_apps.delete': deletion(
     'DELETE /oauth-apps/{id}',

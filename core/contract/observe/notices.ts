@@ -22,6 +22,7 @@ export const EVENT_CHOICES = {
   login_locked: { label: 'Sign-in locked', help: 'Sign-ins are refused after too many failures.' },
   tool_failing: { label: 'Tool failing', help: 'Four of five calls of a tool, resource or prompt fail, or no longer do.' },
   queue_full: { label: 'Queue full', help: 'Calls of a connection are rejected because no slot is free, or no longer are.' },
+  token_expiring: { label: 'Token expiring', help: 'Tokens or secrets of clients end soon.' },
   sign_ins_refused: {
     label: 'Tokens refused',
     help: 'Many requests with an invalid access token are refused, or no longer are.',

@@ -90,6 +90,10 @@ export const ServerConfig = v.object({
   ),
   version: Version,
   updated_at: v.pipe(v.nullable(Timestamp), v.description('null until the first change')),
+  token_max_days: v.pipe(
+    v.number(),
+    v.description('The longest lifetime of tokens that the operator allows (SVC_TOKEN_MAX_DAYS), in days; 0: no limit'),
+  ),
   warnings: v.pipe(Warnings, v.description('Reasons why these settings cannot be deployed, as sentences')),
   unchanged: Unchanged,
 });

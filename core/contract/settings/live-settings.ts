@@ -4,7 +4,7 @@ import { field } from '../marks.ts';
 import { DEFAULT_GATES, DeployGatesPatch } from './deploy-gates.ts';
 import { LINT_RULE_NAMES, LINT_RULES, LintRule } from './lint-rules.ts';
 import { SecretRef } from '../fields.ts';
-import { DnsProvider, Domain } from './setting-values.ts';
+import { DnsProvider, Domain, MOST_TOKEN_DAYS } from './setting-values.ts';
 
 /** Settings that take effect immediately. */
 export const liveSettings = {
@@ -113,6 +113,12 @@ export const liveSettings = {
     label: 'Sign in again after',
     unit: 'days',
     help: 'A client must sign in again this long after a person approved it, however often it is used.',
+    default: 90,
+  }),
+  token_default_days: field(integerBetween(1, MOST_TOKEN_DAYS), {
+    label: 'Lifetime of tokens',
+    unit: 'days',
+    help: 'How long new access tokens and secrets of OAuth clients and apps work if nothing else is chosen, at most SVC_TOKEN_MAX_DAYS.',
     default: 90,
   }),
   dynamic_registration: field(v.boolean(), {

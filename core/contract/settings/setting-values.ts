@@ -131,3 +131,6 @@ export const DnsCredentials = v.union(
   'must be an object with api_token for cloudflare, or with access_key_id, secret_access_key and an optional hosted_zone_id for route53',
 );
 export type DnsCredentials = v.InferOutput<typeof DnsCredentials>;
+
+/** The most days that a setting or a request can name for a token; the operator's `SVC_TOKEN_MAX_DAYS` is usually lower. */
+export const MOST_TOKEN_DAYS = 3_650;

@@ -8,7 +8,7 @@ import type { Context } from '#core/context/context.ts';
 import { looksLikeAccessToken, verifiedClaims } from './bearer.ts';
 import { removeGrant } from './grants.ts';
 import { pushIdentity } from './published.ts';
-import { authenticated, UNKNOWN_CLIENT } from './tokens.ts';
+import { authenticated } from './tokens.ts';
 
 /** Revokes the grant of an access or refresh token (RFC 7009). @returns the refusal; null for every token, known or unknown. */
 export async function revokeToken(
@@ -17,8 +17,8 @@ export async function revokeToken(
   logins: readonly Login[],
 ): Promise<TokenAnswer | null> {
   const client_id = logins[0]?.client_id ?? form.get('client_id') ?? '';
-  const client = await authenticated(app, client_id, logins);
-  if (client === null) return UNKNOWN_CLIENT;
+  const { refused } = await authenticated(app, client_id, logins);
+  if (refused !== null) return refused;
   const token = form.get('token') ?? '';
   const { oauth_refresh, oauth_grants } = app.store.tables;
   const grant_id = looksLikeAccessToken(token)

@@ -8,12 +8,12 @@ import { afterCommit } from '#core/platform/after-commit.ts';
 import { readSettings } from '#core/settings/settings.ts';
 import { isRead } from '#core/versions/claim-reads.ts';
 import { EVERYTHING, LONGEST_ACCESS_TOKEN } from '#core/edge/identity.ts';
-import { isSameSecret } from '#core/edge/service-token.ts';
 import type { Login } from '#core/edge/token-form.ts';
 import { grantTokens, type TokenAnswer } from '#core/identity/agent-grants.ts';
 import { digestOf, randomToken } from '#core/lib/random-token.ts';
 import type { Context } from '#core/context/context.ts';
 import type { Db } from '#core/store/store.ts';
+import { endedSentence, secretOf } from '../ends/token-ends.ts';
 import { noteAttempt } from './attempts.ts';
 import { boundClient, type Client } from './clients/clients.ts';
 import { addGrant, endStolen, type GrantRow, recordGrant } from './grants.ts';
@@ -36,11 +36,7 @@ const refuse = (error: string, detail: string, status: 400 | 401 = 400): TokenAn
   status,
   body: { error, error_description: detail, detail },
 });
-export const UNKNOWN_CLIENT = refuse(
-  'invalid_client',
-  'The client is not known here, or its secret is wrong. Register again.',
-  401,
-);
+const UNKNOWN_CLIENT = refuse('invalid_client', 'The client is not known here, or its secret is wrong. Register again.', 401);
 const BAD_CODE = refuse(
   'invalid_grant',
   'The code is not valid: it was used, has expired, or belongs to another client or request.',
@@ -73,10 +69,10 @@ export async function answerTokenRequest(
   if (step === undefined) {
     return refuse('unsupported_grant_type', 'grant_type must be authorization_code or refresh_token.');
   }
-  const refused = signInRefusal(await issuerOf(app));
-  if (refused !== null) return refuse('invalid_request', refused);
-  const client = await authenticated(app, client_id, logins);
-  const answer = client === null ? UNKNOWN_CLIENT : await step.answer(context, client, form);
+  const unsafe = signInRefusal(await issuerOf(app));
+  if (unsafe !== null) return refuse('invalid_request', unsafe);
+  const { client, refused } = await authenticated(app, client_id, logins);
+  const answer = client === null || refused !== null ? (refused ?? UNKNOWN_CLIENT) : await step.answer(context, client, form);
   const failed = answer.status === 200 ? null : String(answer.body['detail']);
   // Successful refreshes are not recorded.
   if (failed !== null || step.name === 'token') {
@@ -110,13 +106,25 @@ const forAgentClient = (
   return grantTokens(app, { ...named, client_id: text('client_id'), ...login }, ip);
 };
 
-/** Authenticates a client, with its secret if it has one. Null: the client is unknown or the secret is wrong. */
-export async function authenticated(app: Platform, client_id: string, logins: readonly Login[]): Promise<Client | null> {
+/** A client, or why it is refused. A client whose secret has ended is named. */
+type Authenticated =
+  | { readonly client: Client; readonly refused: null }
+  | { readonly client: Client | null; readonly refused: TokenAnswer };
+
+const UNKNOWN: Authenticated = { client: null, refused: UNKNOWN_CLIENT };
+
+/** Authenticates a client, with its secret if it has one. Secrets are random, so the time that comparing digests takes says nothing. */
+export async function authenticated(app: Platform, client_id: string, logins: readonly Login[]): Promise<Authenticated> {
   const client = client_id === '' ? null : await boundClient(app, client_id);
-  if (client === null || client.secret_digest === null) return client;
-  const expected = client.secret_digest;
-  const fits = logins.some(({ client_secret }) => isSameSecret(digestOf(client_secret), expected));
-  return fits ? client : null;
+  if (client === null) return UNKNOWN;
+  const { secret_digest, ends } = client;
+  if (secret_digest === null) return { client, refused: null };
+  const now = app.clock();
+  const secrets = logins.flatMap(({ client_secret }) => secretOf(ends, secret_digest, digestOf(client_secret), now) ?? []);
+  const [secret] = secrets;
+  if (secret === undefined) return UNKNOWN;
+  if (secrets.some(({ ended_at }) => ended_at === null)) return { client, refused: null };
+  return { client, refused: refuse('invalid_client', endedSentence('The client secret', secret.ended_at ?? ''), 401) };
 }
 
 async function byCode(

@@ -3,7 +3,8 @@ import { isAdministrator } from '#core/context/roles.ts';
 import { type InsightRule, times } from './insight.ts';
 
 /** The message that hosts record (`mcp-host/auth/bearer.ts`). */
-const NOTED = /^The access token (\S+) (was revoked|expired without use)\.$/;
+const NOTED =
+  /^The access token (\S+) (was revoked|expired without use|expired on \S+|was rotated, and its secret before ended on \S+)\.$/;
 
 /**
  * A client still uses a revoked token. Every reader sees which token. Only administrators see details of the refused requests.

@@ -11,7 +11,13 @@ import { MOST_UNREAD, MAX_EVENTS_PER_KIND, EVENTS_RETENTION_DAYS } from '#core/c
 const DAY_MS = 24 * 3_600_000;
 
 /** Events about settings whose pages are only for administrators. */
-const ADMINISTRATORS_ONLY: readonly NoticeEvent[] = ['guard_hit', 'login_locked', 'certificate', 'sign_ins_refused'];
+const ADMINISTRATORS_ONLY: readonly NoticeEvent[] = [
+  'guard_hit',
+  'login_locked',
+  'certificate',
+  'sign_ins_refused',
+  'token_expiring',
+];
 
 export const noticeEventHandlers: Pick<Handlers, 'notices.events' | 'notices.read'> = {
   'notices.events': async ({ app, actor }, { skip, limit, event }) => {

@@ -73,7 +73,12 @@ async function forget(app: Platform, { together, after }: Forgetters, most_logs:
     await tx.delete(sessions).where(lt(sessions.expires_at, before(RETENTION.ended_sessions_ms)));
     await tx
       .delete(mcp_tokens)
-      .where(and(eq(mcp_tokens.revoked, true), lt(mcp_tokens.revoked_at, before(RETENTION.revoked_tokens_ms))));
+      .where(
+        or(
+          and(eq(mcp_tokens.revoked, true), lt(mcp_tokens.revoked_at, before(RETENTION.revoked_tokens_ms))),
+          lt(mcp_tokens.expires_at, before(RETENTION.revoked_tokens_ms)),
+        ),
+      );
     for (const forgetOthers of together) await forgetOthers(app, tx);
   });
   await forgetSeries(app);

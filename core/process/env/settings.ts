@@ -251,6 +251,12 @@ export const SETTINGS = {
     60_000,
     'milliseconds that a host goes on serving after SIGTERM while `/readyz` answers 503, so that a load balancer with health checks notices',
   ),
+  SVC_TOKEN_MAX_DAYS: integer(
+    365,
+    0,
+    3_650,
+    'longest lifetime of access tokens and of secrets of OAuth clients and apps, in days; 0: no limit, they can be without an end',
+  ),
   SVC_REQUEST_LOG_DAYS: integer(30, 1, 3_650, 'days for which the request log and sessions of clients are kept'),
   SVC_REQUEST_LOG_ENTRIES: integer(1_000_000, 1_000, 1_000_000_000, 'most calls in the request log; the oldest are deleted'),
   SVC_TOOL_RATE_LIMIT: integer(

@@ -1,6 +1,6 @@
 import type { JWK } from 'jose';
 import type { Sealed } from '#core/contract/fields.ts';
-import { type Kit, recordColumns } from '#core/store/kit.ts';
+import { endColumns, type Kit, recordColumns } from '#core/store/kit.ts';
 import type { ClientFacts, OauthAttempt } from '#core/contract/identity/oauth.ts';
 
 /** Sign-in of MCP clients: clients, requests and grants. Secrets are stored as SHA-256. */
@@ -15,6 +15,7 @@ export function oauthTables(k: Kit) {
       confidential: k.bool().notNull(),
       trusted: k.bool().notNull(),
       secret_digest: k.text(),
+      ...endColumns(k),
     },
     (t) => [k.unique('oauth_apps_client_id').on(t.client_id), k.unique('oauth_apps_name').on(t.name)],
   );

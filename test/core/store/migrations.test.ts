@@ -3,8 +3,10 @@ import { createClient } from '@libsql/client';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { lookAtTokenEnds } from '#core/identity/ends/watch-ends.ts';
 import { migrate, type Migration, migrationsOf, incompatibility } from '#core/store/migrate.ts';
 import { openStore, openStoreAsIs } from '#core/store/open.ts';
+import { testApp } from '#test/support/app.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';
 import { emptyMetadata, namedStores } from '#test/support/metadata.ts';
 
@@ -63,6 +65,21 @@ describe.each([...namedStores])('migrations (%s)', (dialect) => {
       code: 'conflict',
       detail: expect.stringContaining('newer version') as string,
     });
+  });
+
+  test('give access tokens of the version before an end that is not in the past', async () => {
+    const { url, run } = await emptyDatabase();
+    const before = migrations.findIndex(({ sql }) => sql.join().includes('rotation_ends_at'));
+    await migrate(run, migrations.slice(0, before));
+    const off = dialect === 'postgresql' ? 'false' : '0';
+    await run(`insert into mcp_tokens (id, name, token_prefix, digest, secret_hash, revoked, created_at)
+      values ('1', 'old', 'svc_mcp_', 'd', '{"$sealed":""}', ${off}, '2020-01-01T00:00:00.000Z')`);
+    const t = await testApp({ SVC_TOKEN_MAX_DAYS: '30' }, url);
+    ends.push(() => t.close());
+    await lookAtTokenEnds(t.app);
+    const expires_at = new Date(t.app.clock().getTime() + 30 * 86_400_000).toISOString();
+    const sql = 'select expires_at, previous_digest, rotation_ends_at from mcp_tokens';
+    expect(await run(sql)).toMatchObject([{ expires_at, previous_digest: null, rotation_ends_at: null }]);
   });
 
   test('that are pending keep commands from a database', async () => {

@@ -45,6 +45,7 @@ async function liveToken(token: string, more: Partial<LiveToken> = {}): Promise<
     idle_timeout_minutes: null,
     toolsets: null,
     claims: {},
+    expires_at: null,
     last_used_at: null,
     revoked: false,
     created_at: new Date(now).toISOString(),
@@ -103,6 +104,36 @@ test('a created token works and a revoked one stops as soon as the server says s
   expect([await statusWith(TOKEN), await statusWith(OTHER)]).toEqual([401, 200]);
   await tell();
   expect(await statusWith(OTHER)).toBe(401);
+});
+
+test('a token is refused after its end with a sentence that says so, also without the server', async () => {
+  const expires_at = new Date(now + 60_000).toISOString();
+  await tell(await liveToken(TOKEN, { expires_at }), await liveToken(OTHER));
+  control.hang();
+  expect([await statusWith(TOKEN), await statusWith(OTHER)]).toEqual([200, 200]);
+  now += 60_000;
+  const refused = await callWith(TOKEN);
+  expect([refused.status, refused.body.error?.message]).toEqual([
+    401,
+    `Unauthorized: the access token expired on ${expires_at}. Ask an administrator for a new one.`,
+  ]);
+  expect(await statusWith(OTHER)).toBe(200);
+});
+
+test('after a rotation the new token works, and the one before for 24 hours more', async () => {
+  const id = crypto.randomUUID();
+  const before = await liveToken(OTHER, { id });
+  const ends_at = new Date(now + 86_400_000).toISOString();
+  const sealed = {
+    $sealed: keyring.seal(await Bun.password.hash(OTHER, { algorithm: 'bcrypt', cost: 4 }), `mcp_token/${id}/previous_hash`),
+  };
+  await tell(await liveToken(TOKEN, { id, previous: { digest: before.digest, secret_hash: sealed, ends_at } }));
+  expect([await statusWith(TOKEN), await statusWith(OTHER)]).toEqual([200, 200]);
+  now += 86_400_000;
+  expect([await statusWith(TOKEN), await statusWith(OTHER)]).toEqual([200, 401]);
+  expect((await callWith(OTHER)).body.error?.message).toBe(
+    `Unauthorized: the access token was rotated, and its secret before ended on ${ends_at}. Ask an administrator for a new one.`,
+  );
 });
 
 test('a revocation and a stop wait for no acknowledgement that the server leaves unanswered', async () => {

@@ -41,6 +41,7 @@ export async function liveToken(
     idle_timeout_minutes: null,
     toolsets: toolsets && [...toolsets],
     claims: {},
+    expires_at: null,
     last_used_at: null,
     revoked: false,
     created_at: '2026-01-01T00:00:00.000Z',

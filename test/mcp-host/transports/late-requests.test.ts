@@ -117,6 +117,7 @@ describe('while the body of a call arrives', () => {
       idle_timeout_minutes: null,
       toolsets,
       claims: {},
+      expires_at: null,
       last_used_at: null,
       revoked,
       created_at: new Date().toISOString(),
@@ -165,7 +166,7 @@ describe('while the body of a call arrives', () => {
     expect(await one.status()).toBe(200);
     await tell(true);
     two.send(BODY.slice(20));
-    expect(await two.status()).toBe(503);
+    expect(await two.status()).toBe(401);
   });
 
   test('a deploy that asks for a credential counts', async () => {

@@ -77,7 +77,7 @@ describe.if(reachable.postgres)('in PostgreSQL', () => {
     try {
       await p.signIn();
       const created = await p.request('POST', '/api/v1/prompts', { body: prompt({ name: 'kept', description: 'a\0' }) });
-      const named = await p.request('POST', '/api/v1/mcp-tokens', { body: { name: 'a\0b' } });
+      const named = await p.request('POST', '/api/v1/mcp-tokens', { body: { name: 'a\0b', all_toolsets: true } });
       const filtered = await p.request('GET', '/api/v1/prompts?search=%00');
       const addressed = await p.request('GET', '/api/v1/prompts/a%00');
       expect([created, named, filtered, addressed].map(({ status }) => status)).toEqual([422, 422, 422, 404]);

@@ -71,7 +71,7 @@ beforeAll(async () => {
     body: { username: 'ada', password: GIVEN.admin },
   });
   made.push(String(login.body['pending_token']));
-  const token = await t.request('POST', '/api/v1/mcp-tokens', { body: { name: 'canary' } });
+  const token = await t.request('POST', '/api/v1/mcp-tokens', { body: { name: 'canary', all_toolsets: true } });
   expect(token.status).toBe(201);
   made.push(String(token.body['token']));
   await configure();

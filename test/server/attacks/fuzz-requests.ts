@@ -52,6 +52,7 @@ const NEVER_WHOLE = new Set<string>([
   'two_factor.disable',
   'two_factor.regenerate_recovery',
   'mcp_tokens.create',
+  'mcp_tokens.rotate',
   'deploy.run',
   'connections.test',
   'connections.test_draft',

@@ -2,7 +2,7 @@ import { expect } from 'bun:test';
 import type { TestApp } from '#test/support/app.ts';
 import { type Browser, createBrowser, post, refreshed, tokens } from '#test/support/sign-in.ts';
 
-type Field = 'oauth_access_minutes' | 'oauth_refresh_days' | 'oauth_grant_days' | 'dynamic_registration';
+type Field = 'oauth_access_minutes' | 'oauth_refresh_days' | 'oauth_grant_days' | 'token_default_days' | 'dynamic_registration';
 
 /** What each setting of signing in from MCP clients does. */
 export function signInEffects(app: () => TestApp, patch: (body: object) => Promise<unknown>): Record<Field, () => Promise<void>> {
@@ -37,6 +37,13 @@ export function signInEffects(app: () => TestApp, patch: (body: object) => Promi
       expect((await post(t, '/oauth/token', refreshed(refresh))).status).toBe(400);
       await patch({ oauth_grant_days: 90 });
       expect((await post(t, '/oauth/token', refreshed(refresh))).status).toBe(200);
+    },
+    async token_default_days() {
+      const t = app();
+      await patch({ token_default_days: 5 });
+      const { expires_at, created_at } = await t.call('mcp_tokens.create', { name: 'short', all_toolsets: true });
+      expect(Date.parse(expires_at ?? '') - Date.parse(created_at)).toBe(5 * 24 * 3_600_000);
+      await patch({ token_default_days: 90 });
     },
     async dynamic_registration() {
       const register = () =>

@@ -27,7 +27,8 @@ let exported = 0;
 const collector = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => Response.json({ exports: ++exported }) });
 
 beforeAll(async () => {
-  t = await testApp({ SVC_FASTMCP_PORT: String(first_port) });
+  // The host has the clock of this machine, and the server one that stands still: tokens without an end count for both.
+  t = await testApp({ SVC_FASTMCP_PORT: String(first_port), SVC_TOKEN_MAX_DAYS: '0' });
   await t.signIn();
   mkdirSync(join(t.directory, 'databases'));
   new Database(join(t.directory, 'databases/shop.sqlite'), { create: true }).run('create table products (id integer)');
@@ -67,7 +68,8 @@ const patch = (body: object) => t.send('config.update', body);
 const deployAll = () => t.send('deploy.run');
 const initialize = (headers: Record<string, string> = {}): Promise<RpcAnswer> =>
   rpc(host.mcp, { id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25' } }, headers);
-const accessToken = async () => (await t.call('mcp_tokens.create', { name: 'beside' })).token;
+const accessToken = async () =>
+  (await t.call('mcp_tokens.create', { name: 'beside', all_toolsets: true, expires_in_days: null })).token;
 
 /** Stores a change, shows that it waits for a deploy, deploys it. */
 async function deployed(body: object): Promise<Answer> {
@@ -156,7 +158,7 @@ const config_effects: Partial<Record<Field, () => Promise<void>>> = {
     expect((await initialize()).status).toBe(200);
     await deployed({ auth_type: 'bearer' });
     expect([(await initialize()).status, await statusWith('svc_mcp_nobody')]).toEqual([401, 401]);
-    const { id, token } = await t.call('mcp_tokens.create', { name: 'Claude' });
+    const { id, token } = await t.call('mcp_tokens.create', { name: 'Claude', all_toolsets: true, expires_in_days: null });
     await until(async () => (await statusWith(token)) === 200);
     await until(async () => (await t.call('mcp_tokens.list', {})).items[0]?.last_used_at);
     const revoked_at = performance.now();

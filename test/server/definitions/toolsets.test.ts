@@ -308,7 +308,7 @@ test('a deploy that takes the last toolset away says that everyone may use every
   await enable(true);
   expect(await warnings()).not.toContainEqual(open);
   await send('PATCH', '/api/v1/server/config', { auth_type: 'bearer' });
-  await send('POST', '/api/v1/mcp-tokens', { name: 'laptop' });
+  await send('POST', '/api/v1/mcp-tokens', { name: 'laptop', all_toolsets: true });
   await enable(false);
   expect(await warnings()).not.toContainEqual(open);
 });
@@ -321,7 +321,7 @@ test('a deploy names the credentials that lose or get a toolset, whatever happen
   ];
   await send('PATCH', '/api/v1/server/config', { auth_type: 'bearer', oauth_clients });
   const token = async (name: string, toolsets: string[] | null) =>
-    String((await send('POST', '/api/v1/mcp-tokens', { name, toolsets })).body['id']);
+    String((await send('POST', '/api/v1/mcp-tokens', { name, toolsets, all_toolsets: toolsets === null })).body['id']);
   await token('desk', ['sales']);
   await token('all', null);
   await send('DELETE', `/api/v1/mcp-tokens/${await token('revoked', ['sales'])}`);

@@ -80,7 +80,7 @@ test('an access token counts, and is refused once revoked, from the moment that 
   const server = await listeningServer(undefined, variables(sqlite_dir));
   ends.push(() => server.stop());
   const statusOf = await deployedHost(server, sqlite_dir);
-  const body = await server.call('mcp_tokens.create', { name: 'Claude' });
+  const body = await server.call('mcp_tokens.create', { name: 'Claude', all_toolsets: true });
   expect(await statusOf(body.token)).toBe(200);
   await server.call('mcp_tokens.delete', { id: body.id });
   expect(await statusOf(body.token)).toBe(401);
@@ -100,8 +100,8 @@ describe.skipIf(!reachable.postgres || !reachable.redis)('two servers with Postg
     await second.signIn();
     await until(() => second.server.app.hosts.list().length === 1);
     // The second server has heard by then what the host says of the lists.
-    await second.call('mcp_tokens.create', { name: 'before' });
-    const body = await second.call('mcp_tokens.create', { name: 'Claude' });
+    await second.call('mcp_tokens.create', { name: 'before', all_toolsets: true });
+    const body = await second.call('mcp_tokens.create', { name: 'Claude', all_toolsets: true });
     expect(await statusOf(body.token)).toBe(200);
     await second.call('mcp_tokens.delete', { id: body.id });
     expect(await statusOf(body.token)).toBe(401);

@@ -18,7 +18,7 @@ describe.each([...namedStores])('the revision of a list that hosts are sent (%s)
   test('rises with each change, whatever the clock says, and with both of two at once', async () => {
     await t.signIn();
     const before = await read();
-    const made = await t.call('mcp_tokens.create', { name: 'Claude' });
+    const made = await t.call('mcp_tokens.create', { name: 'Claude', all_toolsets: true });
     const after_first = await read();
     t.advance(-DAY_MS);
     await t.call('mcp_tokens.delete', { id: made.id });

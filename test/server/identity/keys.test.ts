@@ -112,7 +112,7 @@ async function fill(app: ControlPlane): Promise<{ id: string; token_id: string }
   await run(app, 'tools.create', tool, system);
   const oauth_clients = [{ client_id: 'client', client_secret: 'fourth secret' }];
   await run(app, 'config.update', { oauth_clients }, system);
-  const { id: token_id } = await run(app, 'mcp_tokens.create', { name: 'token' }, system);
+  const { id: token_id } = await run(app, 'mcp_tokens.create', { name: 'token', all_toolsets: true }, system);
   await run(app, 'deploy.run', {}, system);
   return { id, token_id };
 }

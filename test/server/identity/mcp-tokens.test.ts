@@ -13,13 +13,13 @@ beforeEach(async () => {
   await t.signIn();
 });
 afterEach(() => t.close());
-const createToken = (body: object = { name: 'Claude' }) => t.send('mcp_tokens.create', body);
+const createToken = (body: object = { name: 'Claude' }) => t.send('mcp_tokens.create', { all_toolsets: true, ...body });
 const stored = () => t.app.store.db.select().from(t.app.store.tables.mcp_tokens);
 const historyOf = async (id: unknown) =>
   (await t.call('history.entity', { entity_type: 'mcp_token', entity_id: String(id) })).items;
 
 test('what is not allowed is refused and nothing is stored', async () => {
-  expect((await t.send('mcp_tokens.create', { name: 'a' }, { anonymous: true })).status).toBe(401);
+  expect((await t.send('mcp_tokens.create', { name: 'a', all_toolsets: true }, { anonymous: true })).status).toBe(401);
   for (const body of [
     {},
     { name: '' },
@@ -44,6 +44,8 @@ test('a token is shown once and stored as a digest and a sealed bcrypt hash', as
     name: 'Claude',
     token_prefix: token.slice(0, 12),
     idle_timeout_minutes: 30,
+    expires_at: '2026-05-30T12:00:00.000Z',
+    rotation_ends_at: null,
     last_used_at: null,
     revoked: false,
     toolsets: null,
@@ -164,11 +166,11 @@ async function followedWithinASecond(database_url: string | null): Promise<void>
   const other = database_url === null ? mine : await listeningServer(database_url);
   try {
     await mine.signIn();
-    const early = await mine.call('mcp_tokens.create', { name: 'early' });
+    const early = await mine.call('mcp_tokens.create', { name: 'early', all_toolsets: true });
     const connected = await connectHost(other);
     expect(connected.events.slice(0, 4)).toEqual(['tokens', 'identity', 'names', 'stop']);
     expect(connected.lists[0]).toMatchObject([{ id: early.id, name: 'early', revoked: false, idle_timeout_minutes: null }]);
-    const fresh = await mine.call('mcp_tokens.create', { name: 'fresh', idle_timeout_minutes: 5 });
+    const fresh = await mine.call('mcp_tokens.create', { name: 'fresh', idle_timeout_minutes: 5, all_toolsets: true });
     await until(() => connected.lists.at(-1)?.length === 2);
     const told = connected.lists.at(-1)?.find(({ id }) => id === fresh.id);
     expect(told?.digest).toBe(createHash('sha256').update(fresh.token).digest('hex'));

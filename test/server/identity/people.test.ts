@@ -220,7 +220,7 @@ describe('a change of a person holds at the next request', () => {
 
   test('what happened to people and credentials is read by administrators alone', async () => {
     const [admin, viewer] = [await invited('admin'), await invited('viewer')];
-    await owner.call('mcp_tokens.create', { name: 'laptop' });
+    await owner.call('mcp_tokens.create', { name: 'laptop', all_toolsets: true });
     await owner.call('config.update', { server_name: 'Shop' });
     const typesFor = async (person: Member) => {
       const { items, total } = await person.call('history.list', {});

@@ -24,7 +24,7 @@ const report = (id: unknown, last_used_at: string) =>
 
 test('every host hears of the uses of a token that has an idle time, once for each change', async () => {
   t.advance(60_000);
-  const create = async (body: object) => (await t.send('mcp_tokens.create', body)).body.id;
+  const create = async (body: object) => (await t.send('mcp_tokens.create', { all_toolsets: true, ...body })).body.id;
   const [idle, lasting] = [await create({ name: 'idle', idle_timeout_minutes: 1 }), await create({ name: 'lasting' })];
   const uses: (string | null)[][] = [];
   t.app.hosts.connect('h2', (event) => {
@@ -40,7 +40,7 @@ test('every host hears of the uses of a token that has an idle time, once for ea
 });
 
 test('a use that a host’s clock puts into the future is one of now', async () => {
-  const token = await t.call('mcp_tokens.create', { name: 'idle', idle_timeout_minutes: 1 });
+  const token = await t.call('mcp_tokens.create', { name: 'idle', idle_timeout_minutes: 1, all_toolsets: true });
   await report(token.id, '2027-03-01T12:00:00.000Z');
   const { items } = await t.call('mcp_tokens.list', {});
   expect(items[0]).toMatchObject({ last_used_at: t.app.clock().toISOString() });

@@ -78,7 +78,7 @@ test('a token sees its toolsets through the front port, and another change of it
   });
   await until(async () => (await toolsFor(token['token'])) === 'salaries');
   expect(performance.now() - began).toBeLessThan(paced(1_000));
-  await s.call('mcp_tokens.update', { id: String(token['id']), toolsets: null });
+  await s.call('mcp_tokens.update', { id: String(token['id']), toolsets: null, all_toolsets: true });
   await until(async () => (await toolsFor(token['token'])) === 'orders salaries');
   const history = (await s.call('history.list', { entity_type: 'mcp_token' })).items;
   expect(history.map(({ action }) => action)).toEqual(['update', 'update', 'create']);
@@ -93,7 +93,7 @@ test('a token sees its toolsets through the front port, and another change of it
 });
 
 test('what is wrong with the toolsets or claims of a token is refused', async () => {
-  const statusOf = async (body: object) => (await s.send('mcp_tokens.create', { name: 'x', ...body })).status;
+  const statusOf = async (body: object) => (await s.send('mcp_tokens.create', { name: 'x', toolsets: [], ...body })).status;
   expect(await statusOf({ toolsets: ['nowhere'] })).toBe(422);
   expect(await statusOf({ toolsets: ['oauth'] })).toBe(422);
   expect(await statusOf({ toolsets: 'sales' })).toBe(422);

@@ -34,7 +34,7 @@ describe.each([...namedStores])('failed calls in %s', (metadata) => {
   };
 
   test('are grouped by what was called and its error, with the names of their callers, the latest first', async () => {
-    const { id, token_prefix } = await t.call('mcp_tokens.create', { name: 'support-bot' });
+    const { id, token_prefix } = await t.call('mcp_tokens.create', { name: 'support-bot', all_toolsets: true });
     const by_bot = { token_prefix, caller: { person: null, token: id, client_id: null } };
     await store([
       call(1, by_bot),
@@ -61,7 +61,7 @@ describe.each([...namedStores])('failed calls in %s', (metadata) => {
   });
 
   test('have the name of their access token in the lists of calls and sessions', async () => {
-    const { id, token_prefix } = await t.call('mcp_tokens.create', { name: 'support-bot' });
+    const { id, token_prefix } = await t.call('mcp_tokens.create', { name: 'support-bot', all_toolsets: true });
     await store([call(1, { token_prefix, caller: { person: null, token: id, client_id: null } }), call(2)]);
     const names = async () => [
       (await t.call('logs.list', {})).items.map(({ token_name }) => token_name),

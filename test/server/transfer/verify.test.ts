@@ -44,7 +44,7 @@ beforeAll(async () => {
     ['all', null],
     ['sales', ['sales']],
   ] as const) {
-    tokens[name] = (await s.send('mcp_tokens.create', { name, toolsets })).body.token;
+    tokens[name] = (await s.send('mcp_tokens.create', { name, toolsets, all_toolsets: toolsets === null })).body.token;
   }
   await until(async () => (await definitionsOf('all')).status === 200);
 }, 60_000);

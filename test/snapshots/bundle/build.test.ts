@@ -159,6 +159,7 @@ describe('a bundle', () => {
         toolsets: null,
         claims: { sub: 'ada' },
         created_at: live.created_at,
+        expires_at: null,
         digest: live.digest,
       },
     ]);

@@ -5,6 +5,7 @@ import type { ClientFacts } from '#core/contract/identity/oauth.ts';
 import { cachedDocument, type ClientDocument, clientDocument, isDocumentUrl } from './documents.ts';
 import { knownClient } from './known-clients.ts';
 import { redirectMatches } from './redirects.ts';
+import { NOT_ROTATED, type TokenEnds } from '#core/identity/ends/token-ends.ts';
 
 /** The prefixes of client IDs that Sluice issues. They cannot be confused with an address. */
 export const APP_PREFIX = 'svc_app_';
@@ -18,7 +19,13 @@ export interface Client {
   readonly redirect_uris: readonly string[];
   /** Digest of the secret that the client must send. Null: the client has no secret. */
   readonly secret_digest: string | null;
+  /** When the secret ends, and the one before a rotation. */
+  readonly ends: SecretEnds;
 }
+
+type SecretEnds = TokenEnds & { readonly previous_digest: string | null };
+/** A client whose secret has no end, or that has none. */
+const ENDLESS: SecretEnds = { expires_at: null, ...NOT_ROTATED };
 
 /**
  * Finds a client by its ID among apps, known clients, documents and registrations, in this order. Null when there is none.
@@ -73,6 +80,7 @@ function ofAddress(client_id: string, document: ClientDocument): Client {
     facts: { client_id, name, kind: known === null ? 'document' : 'known', host, trusted: false },
     redirect_uris: document.redirect_uris,
     secret_digest: null,
+    ends: ENDLESS,
   };
 }
 
@@ -82,7 +90,7 @@ async function appClient({ store }: Platform, client_id: string): Promise<Client
   if (row === undefined) return null;
   const { name, trusted, redirect_uris } = row;
   const secret_digest = row.confidential ? (row.secret_digest ?? NO_SECRET) : null;
-  return { facts: { client_id, name, kind: 'app', host: null, trusted }, redirect_uris, secret_digest };
+  return { facts: { client_id, name, kind: 'app', host: null, trusted }, redirect_uris, secret_digest, ends: row };
 }
 
 async function registeredClient({ store }: Platform, client_id: string): Promise<Client | null> {
@@ -90,5 +98,6 @@ async function registeredClient({ store }: Platform, client_id: string): Promise
   const [row] = await store.db.select().from(oauth_registrations).where(eq(oauth_registrations.client_id, client_id));
   if (row === undefined) return null;
   const { name, redirect_uris } = row;
-  return { facts: { client_id, name, kind: 'registration', host: null, trusted: false }, redirect_uris, secret_digest: null };
+  const facts: ClientFacts = { client_id, name, kind: 'registration', host: null, trusted: false };
+  return { facts, redirect_uris, secret_digest: null, ends: ENDLESS };
 }

@@ -6,6 +6,7 @@ import { isAdministrator } from '#core/context/roles.ts';
 import { isSealed } from '#core/lib/sealed-values.ts';
 import type { Context } from '#core/context/context.ts';
 import { pushIdentity } from '../published.ts';
+import { newEnd, NOT_ROTATED } from '#core/identity/ends/token-ends.ts';
 import {
   appById,
   appsById,
@@ -14,6 +15,7 @@ import {
   checkRedirects,
   deleteApp,
   insertApp,
+  NO_END,
   secretPath,
   toApp,
   updateApp,
@@ -40,15 +42,20 @@ export const oauthAppRestore: Restorable<WithSources & WithHosts> = {
   },
   async prepareEarlier(context, earlier) {
     refuseTokens(context);
-    const { name, client_id, redirect_uris, confidential, trusted, client_secret } = earlier as unknown as AppValues & {
-      readonly client_secret?: unknown;
-    };
+    const { name, client_id, redirect_uris, confidential, trusted, client_secret, expires_at } =
+      earlier as unknown as AppValues & {
+        readonly client_secret?: unknown;
+      };
     checkRedirects(redirect_uris);
     const is_trusted = trusted && canBeTrusted(redirect_uris);
     const secret_digest = isSealed(client_secret)
       ? context.app.keyring.open(client_secret.$sealed, secretPath(earlier.id))
       : null;
-    return { values: { name, client_id, redirect_uris, confidential, trusted: is_trusted, secret_digest }, compiled: null };
+    // An entry from before secrets had an end gets one like a new secret.
+    const end =
+      secret_digest === null ? NO_END : expires_at == null ? await newEnd(context.app, undefined) : { ...NO_END, expires_at };
+    const values = { name, client_id, redirect_uris, confidential, trusted: is_trusted, secret_digest, ...NOT_ROTATED, ...end };
+    return { values, compiled: null };
   },
   async removeAll(context, tx, ids) {
     refuseTokens(context);

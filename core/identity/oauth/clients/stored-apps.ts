@@ -19,12 +19,21 @@ export const MOST_APPS = 1_000;
 /** The associated data of the encrypted digest of an app's secret in the history. */
 export const secretPath = (id: string): string => `oauth_app/${id}/client_secret`;
 
-export const toApp = ({ secret_digest, ...row }: AppRow): OauthApp => ({ ...row, client_secret_set: secret_digest !== null });
+/** The columns of an app without a secret. */
+export const NO_END = { expires_at: null, warned_days: null };
+
+export const toApp = ({ secret_digest, previous_digest: _, warned_days: _warned, ...row }: AppRow): OauthApp => ({
+  ...row,
+  client_secret_set: secret_digest !== null,
+});
 
 const records = new VersionedRecords({ table: 'oauth_apps', entity_type: 'oauth_app', label: 'OAuth app', toRecord });
 
 /** The record in the history. A rollback restores the encrypted secret, which is never shown. */
-function toRecord({ app: { keyring } }: Context, { secret_digest, ...row }: AppRow): object {
+function toRecord(
+  { app: { keyring } }: Context,
+  { secret_digest, previous_digest: _, warned_days: _warned, ...row }: AppRow,
+): object {
   const client_secret = secret_digest === null ? null : { $sealed: keyring.seal(secret_digest, secretPath(row.id)) };
   return { ...row, client_secret };
 }

@@ -6,7 +6,8 @@ import { randomToken } from '#core/lib/random-token.ts';
 import type { Context } from '#core/context/context.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
 import { APP_PREFIX } from './clients.ts';
-import { type AppRow, canBeTrusted, checkRedirects, insertApp, MOST_APPS, updateApp } from './stored-apps.ts';
+import { NOT_ROTATED } from '#core/identity/ends/token-ends.ts';
+import { type AppRow, canBeTrusted, checkRedirects, insertApp, MOST_APPS, NO_END, updateApp } from './stored-apps.ts';
 
 /** OAuth apps in an export. They are part of the settings, which only administrators can export. */
 export const OauthAppItems = v.pipe(
@@ -57,7 +58,7 @@ export async function importOauthApps(
       }
       taken.add(client_id);
       report.changed = true;
-      await insertApp(inside, db, app.ids(), { ...item, client_id, secret_digest: null });
+      await insertApp(inside, db, app.ids(), { ...item, ...NOT_ROTATED, ...NO_END, client_id, secret_digest: null });
       if (item.confidential) report.needs_secrets.push(`oauth_apps.${item.name}.client_secret`);
       continue;
     }

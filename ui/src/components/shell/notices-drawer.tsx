@@ -32,6 +32,7 @@ const TONES: Readonly<Record<NoticeItem['event'], Tone>> = {
   login_locked: 'warning',
   tool_failing: 'bad',
   queue_full: 'bad',
+  token_expiring: 'warning',
   sign_ins_refused: 'warning',
 };
 

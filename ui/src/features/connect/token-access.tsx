@@ -1,5 +1,5 @@
 import { Show } from 'solid-js';
-import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
+import { RadioCards, SegmentedControl } from '#ui/src/components/form/choice.tsx';
 import { TagsField } from '#ui/src/components/form/tags-field.tsx';
 import { TypedField } from '#ui/src/components/form/typed-field.tsx';
 import { useQuery } from '#ui/src/components/use-query.ts';
@@ -13,9 +13,6 @@ export function ToolsetsField(props: {
   onChange: (value: string[] | null) => void;
   error: string | undefined;
 }) {
-  const list = useQuery((read) => read('toolsets.list', { limit: MOST }));
-  const names = () => list.data()?.items.map(({ name }) => name) ?? [];
-  const unknown = () => (list.data() === undefined ? [] : (props.value ?? []).filter((name) => !names().includes(name)));
   return (
     <>
       <SegmentedControl
@@ -27,23 +24,56 @@ export function ToolsetsField(props: {
         value={props.value === null ? 'all' : 'some'}
         onChange={(value) => props.onChange(value === 'all' ? null : [])}
       />
-      <Show when={props.value}>
-        {(chosen) => (
-          <TagsField
-            label="Toolsets"
-            hint={
-              list.data()?.total === 0
-                ? 'There are no toolsets yet. Create one under Toolsets.'
-                : 'Names of toolsets. Leave empty for no access.'
-            }
-            value={chosen()}
-            onChange={(value) => props.onChange(value)}
-            suggestions={names()}
-            error={unknown().length > 0 ? `There is no toolset ${unknown().join(', ')}. Choose from the list.` : props.error}
-          />
-        )}
-      </Show>
+      <Names {...props} />
     </>
+  );
+}
+
+/** The toolsets of an access token. Everything, with what comes later, has to be chosen. */
+export function TokenToolsets(props: {
+  value: readonly string[] | null;
+  everything: boolean;
+  onChange: (value: string[] | null, everything: boolean) => void;
+  error: string | undefined;
+}) {
+  return (
+    <>
+      <RadioCards
+        label="Access"
+        options={[
+          { value: 'some', label: 'Some toolsets', hint: 'Only what the toolsets below include.' },
+          { value: 'all', label: 'Everything', hint: 'Also tools, resources, prompts and toolsets that are created later.' },
+        ]}
+        value={props.everything ? 'all' : props.value === null ? undefined : 'some'}
+        onChange={(value) => props.onChange(value === 'all' ? null : [], value === 'all')}
+        error={props.value === null && !props.everything && props.error !== undefined ? 'Choose one of the two.' : undefined}
+      />
+      <Names value={props.value} onChange={(value) => props.onChange(value, false)} error={props.error} />
+    </>
+  );
+}
+
+function Names(props: { value: readonly string[] | null; onChange: (value: string[]) => void; error: string | undefined }) {
+  const list = useQuery((read) => read('toolsets.list', { limit: MOST }));
+  const names = () => list.data()?.items.map(({ name }) => name) ?? [];
+  const unknown = () => (list.data() === undefined ? [] : (props.value ?? []).filter((name) => !names().includes(name)));
+  return (
+    <Show when={props.value}>
+      {(chosen) => (
+        <TagsField
+          label="Toolsets"
+          hint={
+            list.data()?.total === 0
+              ? 'There are no toolsets yet. Create one under Toolsets.'
+              : 'Names of toolsets. Leave empty for no access.'
+          }
+          value={chosen()}
+          onChange={(value) => props.onChange(value)}
+          suggestions={names()}
+          error={unknown().length > 0 ? `There is no toolset ${unknown().join(', ')}. Choose from the list.` : props.error}
+        />
+      )}
+    </Show>
   );
 }
 

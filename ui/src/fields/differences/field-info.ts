@@ -52,6 +52,7 @@ const RECORDED: Readonly<Record<string, string>> = {
   scopes: 'Scopes',
   revoked: 'Revoked',
   expires_at: 'Expires at',
+  rotation_ends_at: 'Old secret works until',
   checksum: 'Checksum',
   note: 'Note',
   reason: 'Reason',

@@ -72,6 +72,7 @@ const FRESHNESS = {
   notices: {},
 
   mcp_tokens: {},
+  credentials: { from: ['mcp_tokens', 'oauth_clients', 'oauth_apps'] },
   agent_tokens: {},
   agent_activity: {},
   oauth_clients: { from: ['oauth_attempts'] },

@@ -7,6 +7,7 @@ import { Badge } from '#ui/src/components/badge.tsx';
 import type { Column } from '#ui/src/components/table/data-table.tsx';
 import { Ago, In, useNow } from '#ui/src/components/time.tsx';
 import { ClientTexts } from '#ui/src/features/connect/client-texts.tsx';
+import { EXPIRES, LifetimeField, useRotation } from '#ui/src/features/connect/token-ends.tsx';
 import type { RecordKind } from '#ui/src/features/records/record-form.tsx';
 import { RecordPanel } from '#ui/src/features/records/record-panel.tsx';
 import { fieldColumn } from '#ui/src/fields/field-column.tsx';
@@ -39,7 +40,7 @@ const TOKENS: RecordKind<AgentToken, TokenDraft, Output<'agent_tokens.create'>> 
 };
 
 const CLIENT_DRAFT = operations['oauth_clients.create'].input;
-type ClientDraft = Draft & { readonly idle_timeout_minutes: number };
+type ClientDraft = Draft & { readonly idle_timeout_minutes: number; readonly expires_in_days?: number | null };
 const CLIENTS: RecordKind<OauthClient, ClientDraft, Output<'oauth_clients.create'>> = {
   ...OF_BOTH,
   type: 'oauth_client',
@@ -47,6 +48,8 @@ const CLIENTS: RecordKind<OauthClient, ClientDraft, Output<'oauth_clients.create
   list: (read, skip, limit) => read('oauth_clients.list', { skip, limit }),
   schema: CLIENT_DRAFT,
   blank: { name: '', idle_timeout_minutes: 60, scopes: ['read', 'write'] },
+  fields: () => ['name', 'expires_in_days', 'idle_timeout_minutes', 'scopes'],
+  draw: { expires_in_days: (form) => <LifetimeField form={form} /> },
   create: (call, values) => call('oauth_clients.create', values),
   remove: (call, { id }) => call('oauth_clients.delete', { id }),
 };
@@ -121,6 +124,7 @@ export function AgentTokensPanel(props: PanelProps) {
 
 /** OAuth clients, for services that fetch their tokens themselves. */
 export function AgentClientsPanel(props: PanelProps) {
+  const rotation = useRotation();
   return (
     <RecordPanel
       {...props}
@@ -136,7 +140,11 @@ export function AgentClientsPanel(props: PanelProps) {
         { id: 'client_id', head: 'Client ID', narrow: 'medium', cell: ({ client_id }) => code(client_id) },
         SCOPES,
         LAST_USED,
-        fieldColumn(CLIENT_DRAFT, 'idle_timeout_minutes'),
+        EXPIRES,
+        fieldColumn(CLIENT_DRAFT, 'idle_timeout_minutes', { narrow: 'medium' }),
+      ]}
+      actions={(row, show) => [
+        rotation<OauthClient, Output<'oauth_clients.create'>>(row, (call) => call('oauth_clients.rotate', { id: row.id }), show),
       ]}
       secrets={{
         title: ({ name }) => `Client “${name}”`,

@@ -3,6 +3,7 @@ import { operations, type Output } from '#core/contract/index.ts';
 import type { OauthApp } from '#core/contract/identity/oauth.ts';
 import { Badge } from '#ui/src/components/badge.tsx';
 import { useAct } from '#ui/src/components/use-act.ts';
+import { EXPIRES, LifetimeField, useRotation } from '#ui/src/features/connect/token-ends.tsx';
 import type { RecordKind } from '#ui/src/features/records/record-form.tsx';
 import { RecordPanel } from '#ui/src/features/records/record-panel.tsx';
 import { fieldColumn } from '#ui/src/fields/field-column.tsx';
@@ -15,6 +16,7 @@ interface Draft extends Record<string, unknown> {
   redirect_uris: string[];
   confidential: boolean;
   trusted: boolean;
+  expires_in_days?: number | null;
 }
 
 const DRAFT = operations['oauth_apps.create'].input;
@@ -27,7 +29,8 @@ const APPS: RecordKind<OauthApp, Draft, Created> = {
   blank: { name: '', redirect_uris: [], confidential: false, trusted: false },
   toValues: ({ name, redirect_uris, confidential, trusted }) => ({ name, redirect_uris, confidential, trusted }),
   // An app keeps its type.
-  fields: (app) => ['name', 'redirect_uris', ...(app === undefined ? ['confidential'] : []), 'trusted'],
+  fields: (app) => ['name', 'redirect_uris', ...(app === undefined ? ['confidential', 'expires_in_days'] : []), 'trusted'],
+  draw: { expires_in_days: (form) => <Show when={form.values.confidential}>{<LifetimeField form={form} />}</Show> },
   create: (call, values) => call('oauth_apps.create', values),
   update: (call, { name, redirect_uris, trusted }, { id, version }) =>
     call('oauth_apps.update', { id, version, name, redirect_uris, trusted }),
@@ -43,6 +46,7 @@ const APPS: RecordKind<OauthApp, Draft, Created> = {
 export function AppsPanel() {
   const { call, dialogs } = useKernel();
   const { act } = useAct();
+  const rotation = useRotation();
   const renew = async ({ id, version, name, client_secret_set }: OauthApp, show: (created: Created) => void) => {
     const agreed =
       !client_secret_set ||
@@ -89,9 +93,23 @@ export function AppsPanel() {
             </span>
           ),
         },
+        { ...EXPIRES, cell: (row) => <Show when={row.confidential}>{EXPIRES.cell?.(row)}</Show> },
       ]}
       actions={(app, show) =>
-        app.confidential ? [{ label: 'Renew secret of', icon: 'key', onSelect: () => void renew(app, show) }] : []
+        app.confidential
+          ? [
+              ...(app.client_secret_set
+                ? [
+                    rotation<OauthApp, Created>(
+                      app,
+                      (call) => call('oauth_apps.rotate', { id: app.id, version: app.version }),
+                      show,
+                    ),
+                  ]
+                : []),
+              { label: 'Renew secret of', icon: 'key', onSelect: () => void renew(app, show) },
+            ]
+          : []
       }
       secrets={{
         title: ({ name }) => `App “${name}”`,
