@@ -1,6 +1,5 @@
 import { type ControlPlane, createControlPlane } from '#core/control-plane/control-plane.ts';
 import { databaseUrl, openStore } from '#core/store/open.ts';
-import { DRILL_WARNING } from '#core/contract/deploy/drill.ts';
 import { IDLE_SECONDS } from '#core/edge/body.ts';
 import { type Env, redisUrl } from '#core/process/env.ts';
 import { createMemoryKv } from '#core/cluster/memory.ts';
@@ -18,6 +17,7 @@ import { rewrapServed } from '#core/versions/rewrap.ts';
 import { startDriftChecks } from '#core/deploy/checks/drift.ts';
 import { startCanaryWatch } from '#core/deploy/candidates/canary.ts';
 import { startCandidateCleanup } from '#core/deploy/candidates/candidates.ts';
+import { drillWarning } from '#core/deploy/deploys.ts';
 import { followDeployments } from '#core/deploy/deployment-follow.ts';
 import { followCancels } from '#core/observe/running-calls.ts';
 import { followDecisions } from '#core/identity/oauth/confirmations.ts';
@@ -84,7 +84,7 @@ export async function startServer(env: Env, log: Log, options: StartOptions = {}
     await app.close();
     throw error;
   }
-  if (env.SVC_RESTORE_DRILL) log.warning(DRILL_WARNING);
+  if (env.SVC_RESTORE_DRILL) log.warning(drillWarning);
   const endSharing = shareHosts(app);
   const https = createHttps(app);
   const http = createHttp(app, https);

@@ -46,9 +46,12 @@ export async function pendingWarnings(app: Platform): Promise<string[]> {
   return exposed === null ? [] : [exposed];
 }
 
+/** Of a server with `SVC_RESTORE_DRILL`. */
+export const drillWarning = `${DRILL_WARNING} (SVC_RESTORE_DRILL): it sends no webhooks and orders no certificates. Restart it without the variable to put it in service.`;
+
 /** Warnings about what is served now. */
 export async function activeWarnings(app: Platform & WithSnapshots, state: Deployment): Promise<string[]> {
-  const drill = app.env.SVC_RESTORE_DRILL ? [DRILL_WARNING] : [];
+  const drill = app.env.SVC_RESTORE_DRILL ? [drillWarning] : [];
   const active = state.desired === 'running' ? await activeSnapshot(app, state) : null;
   if (active === null) return drill;
   const exposed = await exposureOf(app, active.server);

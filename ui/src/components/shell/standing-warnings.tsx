@@ -8,6 +8,8 @@ import { LinkButton } from '#ui/src/components/link.tsx';
 import { Notice } from '#ui/src/components/notice.tsx';
 
 const KEY = 'folded_warnings';
+/** How warnings begin that are not about who can call. */
+const KNOWN = [DRILL_WARNING, DRIFT_WARNING];
 
 /** A collapsible notice on every page with the current risks of the served configuration. */
 export function StandingWarnings() {
@@ -16,11 +18,7 @@ export function StandingWarnings() {
     if (session.may('deploy.status')) void serving.show();
   });
   const warnings = () => serving.data()?.warnings ?? [];
-  const isExposed = () => warnings().some((warning) => warning !== DRILL_WARNING && !warning.startsWith(DRIFT_WARNING));
-  const title = () => {
-    if (isExposed()) return 'Anyone can call every tool';
-    return warnings().includes(DRILL_WARNING) ? 'This is a restored copy' : 'Deployed definitions no longer fit their tables';
-  };
+  const isExposed = () => warnings().some((warning) => !KNOWN.some((start) => warning.startsWith(start)));
   const [folded, setFolded] = createSignal(browserStorage.read(KEY));
   // A new warning expands the collapsed notice.
   const isFolded = () => folded() === warnings().join('\n');
@@ -35,7 +33,7 @@ export function StandingWarnings() {
         <Notice
           tone="warning"
           live
-          title={title()}
+          title={isExposed() ? 'Anyone can call every tool' : KNOWN.find((start) => warnings()[0]?.startsWith(start))}
           action={
             <>
               <Show when={isExposed()}>
