@@ -1,6 +1,12 @@
 import { createLock } from '#core/store/open.ts';
 import { type HostAck, type HostState, isNetworkHost } from '#core/contract/deploy/deploy.ts';
-import { type Acknowledgement, type HostEvent, SIGN_OF_LIFE, type SignOfLife } from '#core/contract/deploy/control.ts';
+import {
+  type Acknowledgement,
+  type HostEvent,
+  type HostOrigin,
+  SIGN_OF_LIFE,
+  type SignOfLife,
+} from '#core/contract/deploy/control.ts';
 import { ALONE, type SharedHost, type Sharing } from './sharing.ts';
 import { createConfirmedLists, isListName } from './confirmed-lists.ts';
 
@@ -10,7 +16,7 @@ export interface HostRegistry {
    * @param onSilent for hosts that give signs of life: called when there has been none for `SIGN_OF_LIFE.silent_ms`.
    * @returns a function that ends the connection. A second connection with the same id replaces the first.
    */
-  connect(id: string, send: (event: HostEvent) => void, onSilent?: () => void): () => void;
+  connect(id: string, send: (event: HostEvent) => void, onSilent?: (() => void) | null, origin?: HostOrigin): () => void;
   /** A host, wherever it is connected, has given a sign of life. */
   alive(id: string, sign: SignOfLife): void;
   /** Milliseconds since the last sign of life of a host of this server; 0 for any other host. */
@@ -54,6 +60,7 @@ export interface HostRegistry {
 }
 
 export interface LocalHost {
+  readonly origin: HostOrigin;
   readonly connection: string;
   readonly connected_at: string;
   readonly ack: Acknowledgement | null;
@@ -77,8 +84,11 @@ interface Connected extends LocalHost {
   acks: number;
 }
 
+const NO_ORIGIN: HostOrigin = { address: null, program_version: null };
+
 /** A host and its last answer, wherever it is connected. */
 interface Known {
+  readonly origin: HostOrigin;
   readonly connected_at: string;
   readonly ack: Pick<Acknowledgement, 'version' | 'checksum' | 'load_ms' | 'url' | 'error' | 'disk_fault'> | null;
   readonly disk_fault: string | null;
@@ -132,14 +142,14 @@ class KnownHosts implements HostRegistry {
     return refusals;
   }
 
-  connect(id: string, send: (event: HostEvent) => void, onSilent: (() => void) | null = null): () => void {
+  connect(id: string, send: (event: HostEvent) => void, onSilent: (() => void) | null = null, origin = NO_ORIGIN): () => void {
     const connection = crypto.randomUUID();
     const connected_at = this.#clock().toISOString();
     const signs = { onSilent, signed_at: this.#ticks(), signed_elsewhere: null };
-    const host: Connected = { send, connection, connected_at, ack: null, disk_fault: null, acks: 0, ...signs };
+    const host: Connected = { send, origin, connection, connected_at, ack: null, disk_fault: null, acks: 0, ...signs };
     this.#local.set(id, host);
     this.#others.delete(id);
-    this.#sharing.connected(id, connection, host.connected_at);
+    this.#sharing.connected(id, { connection, connected_at, origin });
     return () => {
       if (this.#local.get(id) === host) this.#local.delete(id);
       if (isNetworkHost(id)) this.#last_seen = this.#clock().getTime();
@@ -188,13 +198,14 @@ class KnownHosts implements HostRegistry {
 
   list(): HostState[] {
     return [...this.#all()]
-      .map(([id, { ack, disk_fault, connected_at }]) => ({
+      .map(([id, { ack, disk_fault, connected_at, origin }]) => ({
         id,
         url: ack?.url ?? null,
         snapshot_version: ack?.version ?? null,
         connected_at,
         error: ack?.error ?? null,
         disk_fault,
+        ...origin,
       }))
       .toSorted((a, b) => (a.id < b.id ? -1 : 1));
   }
@@ -352,6 +363,7 @@ const haveOf = ({ ack }: Connected): string | null =>
 const diskFaultOf = ({ disk_fault }: Pick<Acknowledgement, 'disk_fault'>) => typeof disk_fault === 'string' && { disk_fault };
 
 const toKnown = (host: SharedHost): Known => ({
+  origin: { address: host.address, program_version: host.program_version },
   connected_at: host.connected_at,
   disk_fault: host.disk_fault,
   ack: host.acks === 0 ? null : toAck(host, null),

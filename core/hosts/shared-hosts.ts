@@ -5,7 +5,7 @@ import type { Schema } from '#core/store/schema.ts';
 import { readMeta, writeMeta } from '#core/store/meta.ts';
 import type { Acknowledgement, SignOfLife } from '#core/contract/deploy/control.ts';
 import type { LocalHost, WithHosts } from './host-registry.ts';
-import type { Sharing } from './sharing.ts';
+import type { ConnectedHost, Sharing } from './sharing.ts';
 import { runEvery } from '#core/platform/run-every.ts';
 import { databaseSeconds, mayHaveOthers } from '#core/platform/leases.ts';
 import { onSignal, signal } from '#core/platform/signals.ts';
@@ -67,10 +67,8 @@ class StoredHosts implements Sharing {
     this.#now = databaseSeconds(app);
   }
 
-  connected(id: string, connection: string, connected_at: string): void {
-    this.#enqueue(
-      async () => void (await this.#storeHost(id, { connection, connected_at, ack: null, disk_fault: null, acks: 0 })),
-    );
+  connected(id: string, host: ConnectedHost): void {
+    this.#enqueue(async () => void (await this.#storeHost(id, { ...host, ack: null, disk_fault: null, acks: 0 })));
   }
 
   gone(id: string, connection: string): void {
@@ -161,11 +159,12 @@ class StoredHosts implements Sharing {
     this.#app.background(this.#writing);
   }
 
-  #storeHost(id: string, { connection, connected_at, ack, disk_fault, acks }: LocalHost): Promise<unknown> {
+  #storeHost(id: string, { connection, connected_at, origin, ack, disk_fault, acks }: LocalHost): Promise<unknown> {
     const row = {
       server: this.#server,
       connection,
       connected_at,
+      ...origin,
       seen_at: this.#now,
       ...answerOf(ack),
       disk_fault,

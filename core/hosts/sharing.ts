@@ -1,5 +1,5 @@
 import type { HostState } from '#core/contract/deploy/deploy.ts';
-import type { Acknowledgement, SignOfLife } from '#core/contract/deploy/control.ts';
+import type { Acknowledgement, HostOrigin, SignOfLife } from '#core/contract/deploy/control.ts';
 
 /** A host as the servers of an installation share it through the database. */
 export interface SharedHost extends HostState {
@@ -14,9 +14,16 @@ export interface SharedHost extends HostState {
   readonly signed_at: number | null;
 }
 
+/** The connection of a host to this server. */
+export interface ConnectedHost {
+  readonly connection: string;
+  readonly connected_at: string;
+  readonly origin: HostOrigin;
+}
+
 /** Shares the hosts of this server with other servers. */
 export interface Sharing {
-  connected(id: string, connection: string, connected_at: string): void;
+  connected(id: string, host: ConnectedHost): void;
   gone(id: string, connection: string): void;
   acknowledged(id: string, ack: Acknowledgement): void;
   /** A host has given a sign of life that other servers do not know of: it is connected to one of them, or its state changed. */

@@ -11,6 +11,7 @@ import type {
 import { SIGN_OF_LIFE } from '#core/contract/deploy/control.ts';
 import { type Installation, installationOf } from '#core/contract/deploy/installation.ts';
 import type { Log } from '#core/process/log.ts';
+import { PRODUCT_VERSION } from '#core/process/version.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readEvents } from '#mcp-host/protocol/events.ts';
 import { isMembers } from '#mcp-host/protocol/messages.ts';
@@ -197,7 +198,12 @@ class ControlStream implements Control {
   }
 
   async #listen(handlers: ControlHandlers) {
-    const query = new URLSearchParams({ id: this.#options.id, have: this.#options.have(), alive: 'true' });
+    const query = new URLSearchParams({
+      id: this.#options.id,
+      have: this.#options.have(),
+      alive: 'true',
+      version: PRODUCT_VERSION,
+    });
     const attempt = new AbortController();
     this.#current = attempt;
     const watchdog = createWatchdog(attempt, this.#options.quiet_ms);

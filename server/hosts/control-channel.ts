@@ -4,7 +4,7 @@ import { BootId, UsageBatch } from '#core/contract/observe/usage-batch.ts';
 import type { Hono } from 'hono';
 import { installationHeaders } from '#core/contract/deploy/installation.ts';
 import { AppError } from '#core/errors.ts';
-import { Acknowledgement, type HostEvent, SIGN_OF_LIFE, SignOfLife } from '#core/contract/deploy/control.ts';
+import { Acknowledgement, type HostEvent, type HostOrigin, SIGN_OF_LIFE, SignOfLife } from '#core/contract/deploy/control.ts';
 import { toInvalid } from '#core/process/issues.ts';
 import { reasonOf } from '#core/process/log.ts';
 import { snapshotNamed } from '#core/versions/stored-candidates.ts';
@@ -17,7 +17,7 @@ import { forgetReports, storeUsage } from '#core/observe/usage.ts';
 import { readJson } from '#server/request/body.ts';
 import type { LiveLogs } from './live-logs.ts';
 import type { ServerEnv } from '#server/request/server-env.ts';
-import { requireServiceToken } from '#server/request/bearer.ts';
+import { callerAddress, requireServiceToken } from '#server/request/bearer.ts';
 import { sideSnapshotsEvent } from '#core/deploy/candidates/side-snapshots.ts';
 import { namesEvent } from '#core/hosts/host-names.ts';
 import { decisionEvents } from '#core/identity/oauth/confirmations.ts';
@@ -26,6 +26,9 @@ import { tokensEvent } from '#core/identity/mcp-tokens.ts';
 import { createHostStream } from './host-stream.ts';
 
 const MAX_USAGE = 16 * 1024 * 1024;
+
+/** In characters. */
+const LONGEST_VERSION = 64;
 
 const MAX_REPLAY = 8 * 1024 * 1024;
 
@@ -40,9 +43,10 @@ export function addHostRoutes(app: ControlPlane, router: Hono<ServerEnv>, live_l
   router.get('/api/internal/hosts/stream', async (c) => {
     const id = hostId(c.req.query('id') ?? '');
     const installation = installationHeaders({ id: app.installation_id, deployed: await wasDeployed(app) });
-    const { have = null, alive } = c.req.query();
+    const { have = null, alive, version } = c.req.query();
+    const origin = { address: callerAddress(app, c), program_version: version?.slice(0, LONGEST_VERSION) ?? null };
     // Hosts of earlier versions give no signs of life.
-    return new Response(openStream(app, { id, have, gives_signs: alive === 'true' }, c.req.raw.signal), {
+    return new Response(openStream(app, { id, have, origin, gives_signs: alive === 'true' }, c.req.raw.signal), {
       headers: { ...installation, 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' },
     });
   });
@@ -93,10 +97,17 @@ function hostId(id: string): string {
   return id;
 }
 
+interface Connecting {
+  readonly id: string;
+  readonly have: string | null;
+  readonly origin: HostOrigin;
+  readonly gives_signs: boolean;
+}
+
 /** The host is registered before its first event, so that it misses no event in between. */
 function openStream(
   app: ControlPlane,
-  { id, have, gives_signs }: { readonly id: string; readonly have: string | null; readonly gives_signs: boolean },
+  { id, have, origin, gives_signs }: Connecting,
   signal: AbortSignal,
 ): ReadableStream<Uint8Array> {
   const log = app.log.from('host');
@@ -105,7 +116,7 @@ function openStream(
     queued.push(event);
   };
   const onSilent = () => stream.drop(`it has given no sign of life for ${SIGN_OF_LIFE.silent_ms / 1_000} s`);
-  const disconnect = app.hosts.connect(id, (event) => deliver(event), gives_signs ? onSilent : undefined);
+  const disconnect = app.hosts.connect(id, (event) => deliver(event), gives_signs ? onSilent : null, origin);
   const stream = createHostStream((reason) => {
     disconnect();
     if (reason !== null) log.warning('host dropped', { id, reason });

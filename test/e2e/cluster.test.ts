@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { PRODUCT_VERSION } from '#core/process/version.ts';
 import { reachable } from '#test/support/databases.ts';
 import { type Cluster, type Member, startCluster } from '#test/support/cluster.ts';
 import { connectClient } from '#test/support/mcp-clients.ts';
@@ -106,6 +107,8 @@ describe.skipIf(!reachable.postgres || !reachable.redis)('two servers, two agent
     const [mine, theirs] = await Promise.all([one, other].map((server) => server.api<Status>('GET', '/server/health')));
     expect(mine?.hosts).toHaveLength(HOST_COUNT);
     expect(theirs?.hosts).toEqual(mine?.hosts ?? []);
+    const origin = { address: '127.0.0.1', program_version: PRODUCT_VERSION };
+    expect((await status(other)).hosts).toMatchObject(hosts.map(() => origin));
   }, 90_000);
 
   test('a stop and a start of one server are heard by all hosts', async () => {

@@ -75,6 +75,12 @@ export interface NamedList {
 /** How often a connected host posts a sign of life, and the time without one after which it counts as disconnected. */
 export const SIGN_OF_LIFE: { readonly every_ms: number; readonly silent_ms: number } = { every_ms: 3_000, silent_ms: 10_000 };
 
+/** Where the connection of a host comes from, and the version of its program. */
+export interface HostOrigin {
+  readonly address: string | null;
+  readonly program_version: string | null;
+}
+
 /** Events that the server sends on a host's stream. */
 export type HostEvent =
   | { readonly event: 'snapshot'; readonly data: SnapshotEvent | string }

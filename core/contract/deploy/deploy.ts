@@ -71,6 +71,8 @@ export const HostState = v.object({
     v.nullable(v.string()),
     v.description('What it could not save on its disk: after a restart without the server it would use older copies'),
   ),
+  address: v.pipe(v.nullable(v.string()), v.description('The address from which it is connected')),
+  program_version: v.pipe(v.nullable(v.string()), v.description('Its version of Sluice; null: it did not say')),
 });
 export type HostState = v.InferOutput<typeof HostState>;
 

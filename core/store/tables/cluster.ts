@@ -16,6 +16,9 @@ export function clusterTables(k: Kit) {
     /** Number of the host's answers. An answer may arrive at any server. */
     acks: k.int().notNull(),
     url: k.text(),
+    /** The address from which it is connected, and the version of its program. */
+    address: k.text(),
+    program_version: k.text(),
     snapshot_version: k.int(),
     checksum: k.text(),
     load_ms: k.real(),

@@ -95,6 +95,8 @@ test('signs of life that another server received count, and none is missed while
     connected_at: '',
     acks: 0,
     disk_fault: 'full',
+    address: null,
+    program_version: null,
     signed_at,
   });
   let sign = 0;

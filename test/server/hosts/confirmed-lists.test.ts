@@ -159,7 +159,8 @@ describe('who waits until hosts have taken a list', () => {
   test('forgets what a host has taken that has gone, from whichever server', async () => {
     const { hosts } = createHosts(() => new Date());
     const tell = () => Promise.resolve();
-    const there = { connected_at: '2026-03-01T12:00:00.000Z', url: null, snapshot_version: null, error: null };
+    const start = { connected_at: '2026-03-01T12:00:00.000Z', address: null, program_version: null };
+    const there = { ...start, url: null, snapshot_version: null, error: null };
     const silent = { acks: 0, checksum: null, load_ms: null, probe: null, probe_error: null, disk_fault: null, signed_at: null };
     const other: SharedHost = { id: 'other', connection: 'c', ...there, ...silent };
     const leave = hosts.connect('mine', () => undefined);

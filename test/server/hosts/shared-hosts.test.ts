@@ -24,9 +24,11 @@ testOnce(reachable.postgres)(
     const seen = () => second.server.app.hosts.list().map(({ id, snapshot_version }) => [id, snapshot_version]);
     try {
       const { hosts } = first.server.app;
-      const leave = hosts.connect('h1', () => undefined);
+      const origin = { address: '192.0.2.7', program_version: '1.2.3' };
+      const leave = hosts.connect('h1', () => undefined, null, origin);
       hosts.acknowledge('h1', ack(1));
       await until(() => Bun.deepEquals(seen(), [['h1', 1]]));
+      expect(second.server.app.hosts.list()).toMatchObject([origin]);
       await database.run(`create function refuse() returns trigger language plpgsql as $$ begin raise 'away'; end $$`);
       await database.run(`create trigger away before update of acks on hosts for each row execute function refuse()`);
       hosts.acknowledge('h1', ack(2));

@@ -243,6 +243,14 @@ function Live(props: { status: Status; busy: boolean; onStop: () => void }) {
                 <span class="mono small">{host.id}</span>
                 <span class="small faint mono">{host.url ?? ''}</span>
                 <span class="small faint">
+                  {[
+                    host.program_version === null ? null : `Sluice ${host.program_version}`,
+                    host.address && `from ${host.address}`,
+                  ]
+                    .filter((part) => part !== null)
+                    .join(', ')}
+                </span>
+                <span class="small faint">
                   {'connected'} <Ago iso={host.connected_at} />
                 </span>
                 <Show when={host.error}>{(error) => <span class="small">{`Rejected the latest version: ${error()}`}</span>}</Show>
