@@ -26,20 +26,23 @@ const CHANGES = 2;
 
 const FORCE = { force: { type: 'boolean' } } as const;
 const PRUNE = { prune: { type: 'boolean' } } as const;
+const OVERLAY = { overlay: { type: 'string' } } as const;
+
+const overlayOf = ({ values }: Arguments): string | null => (typeof values['overlay'] === 'string' ? values['overlay'] : null);
 
 const printLines = (say: Terminal['out'], lines: readonly string[]): void => lines.forEach((line) => say(`${line}\n`));
 
 export const pull: Command = {
-  usage: `pull <folder> [--prune] [--force] ${REMOTE_USAGE}`,
+  usage: `pull <folder> [--overlay NAME] [--prune] [--force] ${REMOTE_USAGE}`,
   summary: "Write a running server's configuration into a folder, one file per record, without secrets",
-  options: { ...REMOTE_OPTIONS, ...FORCE, ...PRUNE },
+  options: { ...REMOTE_OPTIONS, ...FORCE, ...PRUNE, ...OVERLAY },
   words: 1,
   async run(args, terminal) {
     const remote = await openRemote(args, terminal);
     const root = resolve(args.positionals[0] ?? '');
     await checkRoot(root, true);
     const { server } = await readServer(remote);
-    const options = { force: args.values['force'] === true, prune: args.values['prune'] === true };
+    const options = { force: args.values['force'] === true, prune: args.values['prune'] === true, overlay: overlayOf(args) };
     const pulled = await pullInto(root, server, await readBase(root, remote.url), options);
     await writeBase(root, remote.url, server);
     await writePulled(root, remote.url, server);
@@ -56,9 +59,9 @@ export const pull: Command = {
 };
 
 export const plan: Command = {
-  usage: `plan <folder> [--prune] [--force] ${REMOTE_USAGE}`,
+  usage: `plan <folder> [--overlay NAME] [--prune] [--force] ${REMOTE_USAGE}`,
   summary: 'Show what push would change, with what lint and tests find in it, without storing anything',
-  options: { ...REMOTE_OPTIONS, ...FORCE, ...PRUNE },
+  options: { ...REMOTE_OPTIONS, ...FORCE, ...PRUNE, ...OVERLAY },
   words: 1,
   async run(args, terminal) {
     const ready = await prepare(args, terminal);
@@ -72,12 +75,13 @@ export const plan: Command = {
 };
 
 export const push: Command = {
-  usage: `push <folder> [--prune] [--deploy] [--allow GATE[,GATE]] [--note TEXT] [--force] ${REMOTE_USAGE}`,
+  usage: `push <folder> [--overlay NAME] [--prune] [--deploy] [--allow GATE[,GATE]] [--note TEXT] [--force] ${REMOTE_USAGE}`,
   summary: 'Apply a folder to a running server, all of it or nothing; --prune deletes what has no file',
   options: {
     ...REMOTE_OPTIONS,
     ...FORCE,
     ...PRUNE,
+    ...OVERLAY,
     deploy: { type: 'boolean' },
     note: { type: 'string' },
     allow: { type: 'string' },
@@ -128,7 +132,7 @@ async function prepare(args: Arguments, terminal: Terminal): Promise<Ready | nul
   const remote = await openRemote(args, terminal);
   const root = resolve(args.positionals[0] ?? '');
   await checkRoot(root, false);
-  const local = await readLocal(root);
+  const local = await readLocal(root, overlayOf(args));
   if (local.paths.length === 0) {
     throw new AppError('not_found', `There is no configuration in ${root}. Write one with sluice pull.`);
   }

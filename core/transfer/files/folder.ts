@@ -145,6 +145,18 @@ export async function writeInside(root: string, path: string, text: string): Pro
   }
 }
 
+/** Throws when one of these folders, each in the one before, is missing or a link. */
+export async function checkFolders(root: string, names: readonly string[]): Promise<void> {
+  for (const [n, name] of names.entries()) {
+    const path = names.slice(0, n + 1).join('/');
+    if (!/^[\w-]+$/.test(name))
+      throw new AppError('invalid', `${JSON.stringify(name)} is no name of an overlay. Use letters, digits, _ and -.`);
+    const kind = await kindOf(join(root, path));
+    if (kind === 'none') throw new AppError('not_found', `There is no folder ${path}.`);
+    if (kind !== 'folder') throw new AppError('invalid', `${path}: ${NOT_A_FOLDER}`);
+  }
+}
+
 /** Throws when a folder of the export, or a file in it, is a link. */
 export async function checkHidden(root: string, folder: string, file: string): Promise<void> {
   const kinds = [await kindOf(join(root, folder)), await kindOf(join(root, folder, file))];

@@ -3,7 +3,8 @@ import type { EntityValues } from '#core/store/entity-table.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
 import { removeInside, writeInside } from './folder.ts';
 import { fileNameOf, ROOMS, SETTINGS_FILE } from './layout.ts';
-import { type Local, type LocalRecord, readLocal } from './local.ts';
+import { type Local, type LocalRecord, type LocalSettings, readLocal } from './local.ts';
+import { overlaid, type Overlay, overlayFolder, overlayRoot, overlayText } from './overlay.ts';
 import {
   type Configuration,
   type FileRecord,
@@ -25,6 +26,8 @@ export interface PullOptions {
   readonly force: boolean;
   /** Also deletes files of records that the server never had. */
   readonly prune: boolean;
+  /** The overlay that takes the fields that it has. */
+  readonly overlay?: string | null;
 }
 
 export interface Pulled {
@@ -41,9 +44,9 @@ export async function pullInto(
   root: string,
   server: Configuration,
   base: Base | null,
-  { force, prune }: PullOptions,
+  { force, prune, overlay = null }: PullOptions,
 ): Promise<Pulled> {
-  const local = await readLocal(root);
+  const local = await readLocal(root, overlay);
   if (!force && local.faults.length > 0) throw new PullRefused(local.faults.map(faultLine));
   const blocked = force ? [] : unpushed(local, server, base);
   if (blocked.length > 0) {
@@ -68,10 +71,18 @@ export async function pullInto(
     await writeInside(root, path, text);
     (before === null && !broken.has(path) ? done.created : done.updated).push(path);
   };
+  const putOverlay = async (file: Overlay, text: string): Promise<void> => {
+    if (overlay === null || text === file.text) return;
+    await writeInside(overlayRoot(root, overlay), file.path, text);
+    done.updated.push(`${overlayFolder(overlay)}/${file.path}`);
+  };
   for (const record of server.records.values()) {
     const here = local.records.get(record.id);
-    if (here !== undefined) await put(here.path, here.text, updatedText(record, here));
-    else {
+    if (here !== undefined) {
+      const file = here.overlay?.file;
+      await put(here.path, here.text, updatedText(...withoutOverlay(record, here)));
+      if (file !== undefined) await putOverlay(file, overlayText(file, here.values, record.values));
+    } else {
       const { folder, extension } = record.room;
       const file = fileNameOf(record.name, extension, taken.get(folder) ?? new Set());
       await put(`${folder}/${file}`, null, newText(record, file.slice(0, -extension.length)));
@@ -85,7 +96,10 @@ export async function pullInto(
       done.deleted.push(path);
     } else done.only_here.push(path);
   }
-  await put(SETTINGS_FILE, local.settings_file?.text ?? null, settingsText(local, server.settings));
+  const { settings_file } = local;
+  await put(SETTINGS_FILE, settings_file?.text ?? null, settingsText(settings_file, local.settings, server.settings));
+  const over_settings = settings_file?.overlay?.file;
+  if (over_settings !== undefined) await putOverlay(over_settings, overlayText(over_settings, local.settings, server.settings));
   return done;
 }
 
@@ -134,6 +148,16 @@ function newText({ room, name, values }: FileRecord, stem: string): string {
   return writeText(named, room.body);
 }
 
+/** The record and its file for what the overlay does not have: its fields stay in the file as they are. */
+function withoutOverlay(record: FileRecord, here: LocalRecord): [FileRecord, LocalRecord] {
+  if (here.overlay === undefined) return [record, here];
+  const { file, values } = here.overlay;
+  return [
+    { ...record, values: { ...record.values, ...overlaid(file, values) } },
+    { ...here, values },
+  ];
+}
+
 function updatedText(record: FileRecord, here: LocalRecord): string {
   const { text } = here;
   if (isSameRecord(here, record.values)) return text;
@@ -157,8 +181,11 @@ function isSame(values: unknown, read: () => unknown): boolean {
 }
 
 /** The settings that the file contains. A new file contains all of them. */
-function settingsText({ settings_file, settings }: Local, server: EntityValues): string {
-  if (settings_file === null) return writeText(slimSettings(server), null);
+function settingsText(settings_file: LocalSettings | null, local: EntityValues, all: EntityValues): string {
+  if (settings_file === null) return writeText(slimSettings(all), null);
+  const { overlay } = settings_file;
+  const settings = overlay?.values ?? local;
+  const server = overlay === undefined ? all : { ...all, ...overlaid(overlay.file, overlay.values) };
   const named = Object.fromEntries(Object.keys(settings).map((name) => [name, server[name]]));
   if (canonical(named) === canonical(settings)) return settings_file.text;
   const slim = slimSettings(named);

@@ -141,7 +141,13 @@ test('what others changed while a push was stored is theirs at the next one', ()
     settings: { server_name: 'Shop', default_pool_size: 4 },
   });
   const before = server(record('a', '1'), record('b', '1'), record('c', '1'));
-  const mine = { ...record('a', '2'), path: 'prompts/a.md', text: '', sent: {}, lineOf: () => 1 } satisfies LocalRecord;
+  const mine = {
+    ...record('a', '2'),
+    path: 'prompts/a.md',
+    text: '',
+    sent: {},
+    placeOf: () => ({ path: 'prompts/a.md', line: 1 }),
+  } satisfies LocalRecord;
   const plan: Plan = {
     changes: [
       { action: 'update', record: mine, before: record('a', '1').values },
