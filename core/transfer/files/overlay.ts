@@ -17,7 +17,7 @@ export interface Overlay {
 }
 
 /** A position in a file. */
-export interface FilePlace {
+export interface FilePosition {
   readonly path: string;
   readonly line: number | null;
 }
@@ -60,10 +60,10 @@ const refusalOf = ({ room }: FoundFile): string | null =>
 export const withOverlay = (text: FileText, overlay: Overlay | undefined): FileText =>
   overlay === undefined ? text : { ...text, values: { ...text.values, ...overlay.values } };
 
-/** Finds the file and line of a field: those of the overlay for its own fields. */
-export const placesOf =
+/** Finds the file and line of a field: for a field of the overlay those of the overlay. */
+export const positionsOf =
   (path: string, { lineOf }: FileText, overlay: Overlay | undefined, name: string | null) =>
-  (field: string | null): FilePlace => {
+  (field: string | null): FilePosition => {
     const [top = ''] = (field ?? '').split('.');
     return overlay !== undefined && name !== null && Object.hasOwn(overlay.values, top)
       ? { path: `${overlayFolder(name)}/${overlay.path}`, line: overlay.lineOf(field) }

@@ -95,12 +95,12 @@ const hasConnections = ({ records }: Local): boolean => [...records.values()].so
  */
 function orphans(local: Local, deleted: readonly PlannedChange[]): FileFault[] {
   const gone = new Set(deleted.map(({ record }) => record.id));
-  return [...local.records.values()].flatMap(({ room, values, placeOf }): FileFault[] => {
+  return [...local.records.values()].flatMap(({ room, values, positionOf }): FileFault[] => {
     const needed = neededBy(room.kind, values);
     if (needed === null || !gone.has(`${needed.kind}:${needed.name}`)) return [];
     const { field, kind, name } = needed;
     const message = `${field} names the ${kind} ${name}, which has no file and is deleted by --prune. Name another one or delete this file too.`;
-    return [{ ...placeOf(field), message }];
+    return [{ ...positionOf(field), message }];
   });
 }
 
@@ -175,10 +175,10 @@ export function faultAt(plan: Plan, local: Local, field: string, message: string
   const [plural = '', index = '', ...rest] = field.split('.');
   if (plural === 'server_config') {
     const name = [index, ...rest].filter((part) => part !== '').join('.');
-    return { ...(local.settings_file?.placeOf(name) ?? { path: SETTINGS_FILE, line: null }), message };
+    return { ...(local.settings_file?.positionOf(name) ?? { path: SETTINGS_FILE, line: null }), message };
   }
   const kind = ENTITY_KINDS.find((candidate) => sentOf(plan, candidate)[0]?.room.folder === plural);
   const record = kind === undefined ? undefined : sentOf(plan, kind)[Number(index)];
   if (record === undefined) return { path: `${plural}/`, line: null, message };
-  return { ...record.placeOf(rest.join('.')), message };
+  return { ...record.positionOf(rest.join('.')), message };
 }

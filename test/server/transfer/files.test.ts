@@ -146,7 +146,7 @@ test('what others changed while a push was stored is theirs at the next one', ()
     path: 'prompts/a.md',
     text: '',
     sent: {},
-    placeOf: () => ({ path: 'prompts/a.md', line: 1 }),
+    positionOf: () => ({ path: 'prompts/a.md', line: 1 }),
   } satisfies LocalRecord;
   const plan: Plan = {
     changes: [
