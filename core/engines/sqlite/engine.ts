@@ -58,6 +58,7 @@ class OpenDatabase implements SqliteEngine {
   #seen: unknown;
   readonly #cache = new Map<string, Compiled>();
   #streamed: Streamed | null = null;
+  #reports_faults: boolean | null = null;
 
   constructor(path: string, writable: boolean) {
     this.#database = new DatabaseSync(path, {
@@ -151,11 +152,14 @@ class OpenDatabase implements SqliteEngine {
 
   /** Deno (2.9) ends the rows of a statement that fails as if they were all. */
   #reportsFaults(): boolean {
+    if (this.#reports_faults !== null) return this.#reports_faults;
     try {
-      return [...this.#database.prepare('SELECT abs(-9223372036854775807 - 1)').iterate()].length < 0;
+      const rows = [...this.#database.prepare('SELECT abs(-9223372036854775807 - 1)').iterate()];
+      this.#reports_faults = rows.length > 0;
     } catch {
-      return true;
+      this.#reports_faults = true;
     }
+    return this.#reports_faults;
   }
 
   /** Another process may have changed the schema. SQLite only notices that when it runs a statement, not when it prepares one. */
@@ -204,7 +208,8 @@ class OpenDatabase implements SqliteEngine {
   #runOnce(request: SqliteRun): SqliteRows {
     return this.#under(request.policy, () => {
       const compiled = this.#compiledFor(request);
-      if (compiled.columns.length > 0) return { columns: compiled.columns, ...fetch(compiled, request), affected_rows: null };
+      if (compiled.columns.length > 0)
+        return { columns: compiled.columns, ...fetch(compiled, request, this.#reportsFaults()), affected_rows: null };
       const { changes } = compiled.statement.run(...request.values);
       const affected_rows = compiled.changesSchema ? 0 : Number(changes);
       return { columns: [], rows: '[]', truncated: false, affected_rows };
@@ -236,10 +241,25 @@ function sourceOf(statement: StatementSync): string | null {
 const valuesIn = ({ statement }: Compiled, values: SqliteRun['values']): Iterable<SqliteValue[]> =>
   statement.iterate(...values) as Iterable<SqliteValue[]>;
 
-function fetch(compiled: Compiled, request: SqliteRun): { rows: string; truncated: boolean } {
+/** @param reports_faults whether iterating throws when a statement fails after its first rows. */
+function fetch(compiled: Compiled, request: SqliteRun, reports_faults: boolean): Fetched {
+  if (reports_faults) return rowsWithin(valuesIn(compiled, request.values), compiled, request);
+  // A statement that writes is run to its end in any case, and only once.
+  const first = request.policy === 'write' ? null : rowsWithin(valuesIn(compiled, request.values), compiled, request);
+  // These rows may have ended with a fault. Reading all of them reports it; a result that is too large was not read to its end.
+  if (first?.truncated === true) return first;
+  return rowsWithin(compiled.statement.all(...request.values) as unknown as SqliteValue[][], compiled, request);
+}
+
+interface Fetched {
+  readonly rows: string;
+  readonly truncated: boolean;
+}
+
+function rowsWithin(rows: Iterable<SqliteValue[]>, compiled: Compiled, request: SqliteRun): Fetched {
   let bytes = 0;
   const lines: string[] = [];
-  for (const row of valuesIn(compiled, request.values)) {
+  for (const row of rows) {
     if (lines.length >= request.max_rows || bytes + sizeOf(row) > request.max_bytes)
       return { rows: `[${lines.join(',')}]`, truncated: true };
     const line = lineOf(row, compiled);

@@ -11,6 +11,9 @@ const absent = connectionOf({ name: 'absent', database: 'absent.sqlite' });
 const outside = connectionOf({ name: 'outside', database: '/etc/passwd' });
 const sealed = connectionOf({ name: 'sealed', password: { $sealed: 'v1.00000000.x.AAAA' } });
 
+/** The third row has no absolute value. */
+const HALFWAY = '(values (1), (2), (-9223372036854775807 - 1), (3))';
+
 beforeAll(async () => {
   const ack = await control.deploy(
     snapshotOf(1, {
@@ -25,6 +28,18 @@ beforeAll(async () => {
           parameters: [parameterOf('name', 'string'), parameterOf('id', 'integer')],
         }),
         toolOf(wide, 'endless_twice', ENDLESS.replace('select 1 ', 'select :n '), { parameters: [parameterOf('n', 'integer')] }),
+        toolOf(narrow, 'halfway', `select abs(column1) as size from ${HALFWAY}`),
+        toolOf(narrow, 'halfway_cut', `select abs(column1) as size from ${HALFWAY}`, { max_rows: 1 }),
+        toolOf(
+          narrow,
+          'halfway_returning',
+          `insert into customers (id, name) select -column1, abs(column1) from ${HALFWAY} returning name`,
+          {
+            mode: 'write',
+          },
+        ),
+        toolOf(narrow, 'returning', "insert into customers (id, name) values (-5, 'Zoe') returning name", { mode: 'write' }),
+        toolOf(narrow, 'count_zoe', "select count(*) as n from customers where name in ('Zoe', '1')"),
         toolOf(absent, 'absent', 'select 1'),
         toolOf(outside, 'outside', 'select 1'),
         toolOf(sealed, 'sealed', 'select 1'),
@@ -52,6 +67,16 @@ const start = (name: string, signal: AbortSignal) =>
   }).catch(() => null);
 
 describe('a call', () => {
+  test('whose statement fails after its first rows is an error, never a short result', async () => {
+    const rowsOf = async (name: string) => (await callTool(host.mcp, name)).body['result'] as Record<string, unknown>;
+    expect(await rowsOf('halfway')).toMatchObject({ isError: true });
+    // A result that ends at its limit before the fault is complete up to there.
+    expect(await rowsOf('halfway_cut')).toMatchObject({ structuredContent: { rows: [{ size: 1 }], truncated: true } });
+    expect(await rowsOf('halfway_returning')).toMatchObject({ isError: true });
+    expect(await rowsOf('returning')).toMatchObject({ structuredContent: { rows: [{ name: 'Zoe' }] } });
+    expect(await rowsOf('count_zoe')).toMatchObject({ structuredContent: { rows: [{ n: 1 }] } });
+  });
+
   test('whose client leaves is cancelled in the database and frees its place', async () => {
     const controller = new AbortController();
     const left = start('endless', controller.signal);
