@@ -8,6 +8,9 @@ import type { Kv } from '#core/cluster/kv.ts';
 import type { Log } from '#core/process/log.ts';
 import { SYSTEM } from '#core/context/context.ts';
 import { createOwner } from '#core/identity/auth.ts';
+import { prepareAuditKeys } from '#core/audit/heads.ts';
+import { keepSendingAudit } from '#core/audit/sinks.ts';
+import { keepAuditLog } from '#core/audit/writer.ts';
 import { keepCollectingOauth } from '#core/identity/oauth/garbage.ts';
 import { snapshotToServe } from '#core/deploy/exposure.ts';
 import { importFile } from './import-file.ts';
@@ -77,6 +80,7 @@ export async function startServer(env: Env, log: Log, options: StartOptions = {}
     if (active_snapshot) log.info('the active snapshot is now encrypted with the first key');
     if (entities > 0) log.info('candidates are now encrypted with the first key', { candidates: entities });
     await createFirstAdmin(app);
+    await prepareAuditKeys(app);
     await importFile(app);
     const { refused } = await snapshotToServe(app);
     if (refused !== null) log.error('the deployed snapshot is not served', { reason: refused });
@@ -108,8 +112,9 @@ export async function startServer(env: Env, log: Log, options: StartOptions = {}
     followReplays(app),
     followCancels(app),
     followDecisions(app),
-    // A restored copy would send the webhooks of the real installation again, and order its certificates.
-    ...(env.SVC_RESTORE_DRILL ? [] : [keepCertificate(app, certificates), keepSendingNotices(app)]),
+    keepAuditLog(app),
+    // A restored copy would send the webhooks and the audit log of the real installation again, and order its certificates.
+    ...(env.SVC_RESTORE_DRILL ? [] : [keepCertificate(app, certificates), keepSendingNotices(app), keepSendingAudit(app)]),
     watchSigns(app),
     watchHosts(app),
     watchCalls(app),

@@ -28,6 +28,7 @@ const OPENS =
 
 /** What each file opens stored secrets for. */
 const OPENS_SECRETS: Readonly<Record<string, string>> = {
+  'core/audit/heads.ts': 'the key that signs heads of the audit log',
   'core/definitions/connection-draft.ts': 'an edited connection keeps the secret that it has',
   'core/definitions/connections.ts': 'the test of a connection that is not stored',
   'core/deploy/gates/prepare.ts': 'whether a secret of what is deployed can be read',

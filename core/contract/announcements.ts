@@ -6,4 +6,13 @@ import type { OperationName } from './index.ts';
  */
 export type Announcement = OperationName | Happening;
 
-export type Happening = 'calls' | 'queue' | 'hosts' | 'notices' | 'oauth_attempts' | 'agent_activity' | 'ssl' | 'canary';
+export type Happening =
+  | 'audit'
+  | 'calls'
+  | 'queue'
+  | 'hosts'
+  | 'notices'
+  | 'oauth_attempts'
+  | 'agent_activity'
+  | 'ssl'
+  | 'canary';

@@ -1,4 +1,5 @@
 import type * as v from 'valibot';
+import { audit } from './observe/audit.ts';
 import { mcpSessions } from './observe/mcp-sessions.ts';
 import { mcpTokens } from './identity/mcp-tokens.ts';
 import { tokenEndOperations } from './identity/token-ends.ts';
@@ -80,6 +81,7 @@ export const operations = {
   ...metrics,
   ...monitoring,
   ...calls,
+  ...audit,
   ...mcpSessions,
   ...insights,
   ...notices,

@@ -37,6 +37,8 @@ export interface Operation {
   readonly noted?: 'server_config';
   /** With `?wait=true` the response waits for completion and has status 200. */
   readonly waits?: boolean;
+  /** Entered into the audit log when it succeeded, and when its caller was refused. Changes are entered with their history entry. */
+  readonly audited?: 'call' | 'approval' | 'export';
   readonly summary: string;
   /** Name of its tool on the agent endpoint; the texts for models are in `agent/`. */
   readonly agent?: string;

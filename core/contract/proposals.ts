@@ -160,6 +160,7 @@ export const proposals = {
     summary: 'Run the tests of an open proposal, also those whose statements write, which are rolled back',
   }),
   'proposals.approve': operation('POST /proposals/{id}/approve', 'session', {
+    audited: 'approval',
     role: 'editor',
     // A reviewer must not approve operations that were added after they read the proposal.
     needs: ['version'],
@@ -176,6 +177,7 @@ export const proposals = {
     summary: 'Apply the operations of a proposal to the working copy, or some of them; what is applied is applied all or nothing',
   }),
   'proposals.try': operation('POST /proposals/{id}/try', 'session', {
+    audited: 'call',
     role: 'editor',
     needs: ['tool_id'],
     input: v.strictObject({
@@ -196,6 +198,7 @@ export const proposals = {
     summary: 'Run a reading tool as an open proposal would leave it, read-only, for at most 10 seconds',
   }),
   'proposals.reject': operation('POST /proposals/{id}/reject', 'session', {
+    audited: 'approval',
     role: 'editor',
     input: v.strictObject({
       id: Id,

@@ -137,6 +137,7 @@ export type ImportReport = v.InferOutput<typeof ImportReport>;
 
 export const transfer = {
   'transfer.export': operation('GET /export-import/export', 'write', {
+    audited: 'export',
     input: Empty,
     output: Export,
     agent: 'export_config',

@@ -6,6 +6,7 @@ import { type WithInsights, createInsightCache } from '#core/observe/insights/us
 import { type WithOverlays, createOverlays } from '#core/proposals/overlays.ts';
 import { type PlatformOptions, createPlatform } from '#core/platform/platform.ts';
 import { hostAddresses } from '#core/engines/shared/policy.ts';
+import { pruneAudit } from '#core/audit/prune.ts';
 import { createLint } from '#core/definitions/lint/lint-index.ts';
 import { createHosts } from '#core/hosts/host-registry.ts';
 import { readSettings } from '#core/settings/settings.ts';
@@ -20,7 +21,7 @@ import { forgetClosed } from '#core/proposals/rows.ts';
 /** Deletes expired records of all rooms. */
 export const { pruneUsage, startRetention } = createRetention({
   together: [forgetCredentials, forgetClosed],
-  after: [forgetEvents, forgetDeliveries],
+  after: [forgetEvents, forgetDeliveries, pruneAudit],
 });
 
 /** The state of all rooms: the whole product without its edges. */

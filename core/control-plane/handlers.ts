@@ -4,6 +4,7 @@ import type { Handlers } from '#core/context/context.ts';
 import { agentActivityHandlers } from '#core/observe/agent-activity.ts';
 import { agentCredentialHandlers } from '#core/identity/agent-credentials.ts';
 import { agentToolHandlers } from '#core/agent-tools/agent-tools.ts';
+import { auditHandlers } from '#core/audit/read.ts';
 import { authHandlers } from '#core/identity/auth.ts';
 import { progressHandlers } from '#core/records/batch.ts';
 import { batchToolHandlers } from '#core/agent-tools/batch-tools.ts';
@@ -96,6 +97,7 @@ export const handlers: Handlers<ControlPlane> = {
   ...trafficHandlers,
   ...callHandlers,
   ...failureHandlers,
+  ...auditHandlers,
   ...sessionHandlers,
   ...findHandlers,
   ...insightHandlers,

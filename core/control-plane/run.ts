@@ -8,6 +8,7 @@ import { authorise } from '#core/context/authorise.ts';
 import * as v from 'valibot';
 import { AppError } from '#core/errors.ts';
 import { isAdministrator } from '#core/context/roles.ts';
+import { enterOperation, enterRefusal } from './audited.ts';
 import { hideClaims } from '#core/records/history-entry.ts';
 import { resolveNames } from '#core/records/names-to-ids.ts';
 import { notedAs, recordBlocked } from '#core/records/blocked.ts';
@@ -28,8 +29,17 @@ export async function run<N extends OperationName>(
   input: RawInput<N>,
   call: RequestContext,
 ): Promise<Output<N>> {
-  authorise(operations[name], call.actor);
+  await authoriseCall(app, name, call);
   return runAuthorised(app, name, input, call);
+}
+
+/** Throws if the actor is not allowed to call the operation, and enters that into the audit log. */
+export async function authoriseCall(app: ControlPlane, name: OperationName, call: RequestContext): Promise<void> {
+  try {
+    authorise(operations[name], call.actor);
+  } catch (error) {
+    await enterRefusal(app, name, call, error);
+  }
 }
 
 /** For a route, which has authorised the caller before it read the body. */
@@ -43,9 +53,11 @@ export async function runAuthorised<N extends OperationName>(
   const parsed_input = parseInput(definition, input);
   const context: Context<ControlPlane> = { ...call, app, operations: { run, perform } };
   const is_proposal = isForProposal(context, definition);
-  const output = is_proposal
-    ? ((await propose(context, name, definition, parsed_input)) as Output<N>)
-    : await perform(app, name, parsed_input, call);
+  const work = is_proposal
+    ? (propose(context, name, definition, parsed_input) as Promise<Output<N>>)
+    : perform(app, name, parsed_input, call);
+  const output = await work.catch((error: unknown) => enterRefusal(app, name, call, error));
+  if (!is_proposal) await enterOperation(app, name, definition, parsed_input, output, call);
   if (definition.method !== 'GET' && definition.access !== 'read') announce(app, is_proposal ? 'proposals.approve' : name);
   return output;
 }

@@ -5,6 +5,7 @@ import type { Context, Handlers } from '#core/context/context.ts';
 import { isSameSecret } from '#core/edge/service-token.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import type { Platform } from '#core/platform/platform.ts';
+import { auditOf, enterAudit } from '#core/records/audit-log.ts';
 import { PRODUCT_VERSION } from '#core/process/version.ts';
 import {
   changeAccount,
@@ -56,7 +57,11 @@ export const authHandlers: Pick<Handlers<WithSources & WithPasswordWork>, Operat
     const { app, actor } = context;
     const { session_id } = actor ?? {};
     if (session_id !== undefined) {
-      await app.store.write((tx) => revokeSessions(app, tx, eq(app.store.tables.sessions.id, session_id)));
+      await app.store.write(async (tx) => {
+        await revokeSessions(app, tx, eq(app.store.tables.sessions.id, session_id));
+        const detail = { step: 'sign_out', session: session_id };
+        await enterAudit(app, tx, [auditOf(context, { kind: 'sign_in', outcome: 'ok', detail })]);
+      });
     }
     context.setSession?.(null);
     return {};

@@ -1,6 +1,7 @@
 import type { Platform } from '#core/platform/platform.ts';
 import { and, eq, isNull, type SQL } from 'drizzle-orm';
 import { reasonOf } from '#core/process/log.ts';
+import { auditOf, enterAudit } from '#core/records/audit-log.ts';
 import type { Db } from '#core/store/store.ts';
 import type { Schema } from '#core/store/schema.ts';
 import type { Actor, Context } from '#core/context/context.ts';
@@ -14,7 +15,8 @@ const SEEN_EVERY_MS = 60_000;
 type SessionRow = Schema['sessions']['$inferSelect'];
 
 /** @returns the token of a new session of this person. */
-export async function openSession({ app, ip, user_agent }: Context, tx: Db, person_id: string): Promise<string> {
+export async function openSession(context: Context, tx: Db, person_id: string): Promise<string> {
+  const { app, ip, user_agent } = context;
   const id = app.ids();
   const now = app.clock();
   const expires = new Date(now.getTime() + SESSION_MS);
@@ -28,10 +30,15 @@ export async function openSession({ app, ip, user_agent }: Context, tx: Db, pers
     expires_at: expires.toISOString(),
     revoked_at: null,
   });
-  await tx
+  const [person] = await tx
     .update(app.store.tables.people)
     .set({ last_seen_at: now.toISOString() })
-    .where(eq(app.store.tables.people.id, person_id));
+    .where(eq(app.store.tables.people.id, person_id))
+    .returning({ username: app.store.tables.people.username });
+  const actor = { type: 'person', id: person_id, name: person?.username ?? null };
+  await enterAudit(app, tx, [
+    auditOf(context, { kind: 'sign_in', actor, outcome: 'ok', detail: { step: 'session', session: id } }),
+  ]);
   return signSession(app.env.SVC_JWT_SECRET, { sub: person_id, sid: id }, now, expires);
 }
 

@@ -5,11 +5,14 @@ import { announce } from '#core/platform/announcements.ts';
 import { signal } from '#core/platform/signals.ts';
 import { countOnSides } from './canary-sides.ts';
 import { rowsOf } from '#core/store/columns.ts';
+import { enterAudit } from '#core/records/audit-log.ts';
 import type { Db } from '#core/store/store.ts';
 import { callerNames } from './caller-names.ts';
 import { countCalls } from './count-calls.ts';
 import { addToSessions } from './sessions/mcp-sessions.ts';
 import { storeRefusals } from './refusals.ts';
+import { tokenNames } from './token-names.ts';
+import { auditOfCalls, auditOfRefusals } from './usage-audit.ts';
 import { addToTraffic } from './traffic/traffic.ts';
 import { addToSeries, takeTurns } from './usage-series.ts';
 
@@ -29,6 +32,10 @@ export async function storeUsage(app: Platform, host_id: string, sent: UsageBatc
   const latest = app.clock().getTime() + CLOCK_SKEW_MS;
   const lists = batch.lists.map((list) => ({ ...list, timestamp: Math.min(list.timestamp, latest) }));
   const { cells, cell_of } = countCalls(calls);
+  const token_names = await tokenNames(
+    app,
+    groups.map(({ caller }) => caller?.token),
+  );
   let sessions: number[] = [];
   let counted = false;
   const stored = await app.store.write(async (tx) => {
@@ -45,6 +52,7 @@ export async function storeUsage(app: Platform, host_id: string, sent: UsageBatc
       counted = await countOnSides(app, tx, groups, cells, calls);
     }
     await storeRefusals(app, tx, batch);
+    await enterAudit(app, tx, [...auditOfCalls(groups, cells, token_names), ...auditOfRefusals(batch)]);
     await noteTokenUses(app, tx, batch.token_uses);
     return true;
   });

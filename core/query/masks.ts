@@ -72,6 +72,12 @@ interface MaskedColumns {
   readonly columns: readonly Column[];
 }
 
+/** The masked columns that callers with these groups see unmasked. */
+export const liftedColumns = (rules: readonly MaskRule[], groups: readonly string[]): string[] =>
+  rules.flatMap(({ columns: [column], unless_groups }) =>
+    column !== undefined && unless_groups.some((group) => groups.includes(group)) ? [column] : [],
+  );
+
 function maskColumns(columns: readonly Column[], rules: readonly MaskRule[]): MaskedColumns {
   const masks = columns.map((column) => maskOf(rules, column, columns));
   return {

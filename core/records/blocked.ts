@@ -25,6 +25,7 @@ type NounOf<N> = N extends `${infer Noun}.${string}` ? Noun : never;
  */
 const NOTED: Readonly<Record<Exclude<NounOf<Writing>, 'agent'>, EntityType | null>> = {
   agent_tokens: null,
+  audit: null,
   auth: null,
   calls: null,
   candidates: 'snapshot',

@@ -58,6 +58,11 @@ const DESCRIBED: Readonly<Record<NoticeEvent, Described>> = {
     about: 'entity_type',
     path: '/history?action=blocked',
   },
+  audit_head: {
+    message: (data) => `Entry ${text(data['seq'])} of the audit log was signed.`,
+    about: 'seq',
+    path: '/logs?view=audit',
+  },
   login_locked: { message: (data) => `Sign-in is locked after too many failed attempts${from(data)}.`, path: '/people' },
   tool_failing: {
     message: (data) =>

@@ -89,8 +89,9 @@ function described(event: NoticeEvent, data: Data) {
   return { message, path };
 }
 
-async function queueDeliveries(app: Platform, event: NoticeEvent, data: Data, tx: Db): Promise<void> {
-  announce(app, 'notices');
+/** Queues an event for every webhook that subscribes to it, without listing it among the notices. */
+export async function queueDeliveries(app: Platform, event: NoticeEvent, data: Data, tx: Db): Promise<void> {
+  if (event !== 'audit_head') announce(app, 'notices');
   const { notices, notice_deliveries } = app.store.tables;
   const subscribed = (await tx.select().from(notices).where(eq(notices.enabled, true))).filter(({ events }) =>
     events.includes(event),

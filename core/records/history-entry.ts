@@ -4,10 +4,9 @@ import type { HistoryRow } from './history.ts';
 import { secretsIn, replaceSealed } from '#core/lib/sealed-values.ts';
 import { AppError } from '#core/errors.ts';
 import type { ShortEntry } from '#core/contract/agent-tools.ts';
+import { changedFields } from './changed-fields.ts';
 import { isAdministrator } from '#core/context/roles.ts';
 import type { Actor } from '#core/context/context.ts';
-import { fingerprintOf } from '#core/lib/secrets.ts';
-import { canonical } from '#snapshots/format/canonical.ts';
 
 const withoutValues = (claims: object): object => Object.fromEntries(Object.keys(claims).map((name) => [name, REDACTED]));
 
@@ -38,14 +37,12 @@ function secretsOpen(app: Platform, row: HistoryRow): boolean {
   }
 }
 
-/** Every write sets these fields, so they are not shown as changes. */
-const HIDDEN_FIELDS = ['id', 'version', 'created_at', 'updated_at'];
-
 function changesBetween(before: Record<string, unknown> | null, after: Record<string, unknown> | null): HistoryEntry['changes'] {
-  const names = Object.keys({ ...before, ...after }).filter((name) => !HIDDEN_FIELDS.includes(name));
-  const differing = names.filter((name) => comparable(before?.[name]) !== comparable(after?.[name]));
   return Object.fromEntries(
-    differing.map((name) => [name, { old: redact(before?.[name] ?? null), new: redact(after?.[name] ?? null) }]),
+    changedFields(before, after).map((name) => [
+      name,
+      { old: redact(before?.[name] ?? null), new: redact(after?.[name] ?? null) },
+    ]),
   );
 }
 
@@ -77,10 +74,6 @@ function shortChange({ old, new: now }: { readonly old: unknown; readonly new: u
 }
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
-
-/** A value to compare. A secret that was only sealed again counts as unchanged. */
-const comparable = (value: unknown): string =>
-  canonical(replaceSealed(value ?? null, (sealed) => ({ $secret: fingerprintOf(sealed) })));
 
 const redact = (value: unknown): unknown => replaceSealed(value, () => REDACTED);
 

@@ -6,6 +6,8 @@ import type { Db } from '#core/store/store.ts';
 import { keepNewest } from '#core/store/pages.ts';
 import { byPlural, CASCADED_KINDS, ENTITIES } from '#core/contract/entities.ts';
 import { authorOf } from '#core/context/roles.ts';
+import { enterAudit } from './audit-log.ts';
+import { auditOfChange } from './history-audit.ts';
 
 export type HistoryRow = Schema['history']['$inferSelect'];
 
@@ -29,6 +31,11 @@ export async function recordHistory(tx: Db, context: Context, ...entries: readon
   const recorded = entries.map(toRecorded);
   context.proposal_run?.written.push(...recorded);
   await tx.insert(history).values(recorded.map((entry) => toRow(context, entry)));
+  await enterAudit(
+    context.app,
+    tx,
+    recorded.map((entry) => auditOfChange(context, entry)),
+  );
   if (recorded.some(({ action }) => action === 'blocked'))
     await keepNewest(tx, history, MAX_BLOCKED, eq(history.action, 'blocked'));
   // A new record has no older entries.

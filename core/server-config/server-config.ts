@@ -86,7 +86,11 @@ function mergePatch(app: Platform, stored: StoredSettings, patch: Patch): Settin
     throw invalidField('prompt_guard_enabled', message);
   }
   const shown: Readonly<Record<string, unknown>> = toConfig(app, stored);
-  const whole = rest.deploy_gates && { deploy_gates: { ...stored.settings.deploy_gates, ...rest.deploy_gates } };
+  const { deploy_gates, audit_retention_days } = stored.settings;
+  const whole = {
+    ...(rest.deploy_gates && { deploy_gates: { ...deploy_gates, ...rest.deploy_gates } }),
+    ...(rest.audit_retention_days && { audit_retention_days: { ...audit_retention_days, ...rest.audit_retention_days } }),
+  };
   const sent = Object.entries({ ...rest, ...whole }).filter(
     ([field, value]) => value !== undefined && canonical(value) !== canonical(shown[field]),
   );

@@ -23,9 +23,16 @@ export async function checkSettings(app: Platform & WithSnapshots, before: Setti
   if (changed('prompt_guard_allow')) errors.push(...(await unknownRules(before.prompt_guard_allow, after.prompt_guard_allow)));
   if (changed('mcp_proxy') && after.mcp_proxy) errors.push(...(await openProxy(app)));
   if (changed('dns_provider') || changed('dns_credentials')) errors.push(...(await misfitCredentials(app, before, after)));
+  if (after.audit_otlp && !before.audit_otlp && app.env.SVC_OTLP_ENDPOINT === null) {
+    errors.push({ field: 'audit_otlp', message: 'audit_otlp needs a collector: set SVC_OTLP_ENDPOINT of the server.' });
+  }
   refuseFields(errors);
   if (changed('introspection_url') && after.introspection_url !== null) {
     await checkAddress(app, 'introspection_url', after.introspection_url);
+  }
+  if (changed('audit_syslog') && after.audit_syslog !== null) {
+    const { host, port } = after.audit_syslog;
+    await checkAddress(app, 'audit_syslog.host', `https://${host.includes(':') ? `[${host}]` : host}:${port}`);
   }
   if (changed('jwt_issuers')) {
     for (const [index, { issuer, jwks_url }] of after.jwt_issuers.entries()) {

@@ -7,6 +7,7 @@ import type { StoredSecret } from '#core/contract/fields.ts';
 import * as v from 'valibot';
 import { plainSettings, frozenSettings, frozenWhenSet } from '#core/contract/settings/settings.ts';
 import type { Env } from '#core/process/env.ts';
+import { DEFAULT_AUDIT_DAYS } from '#core/contract/settings/audit-settings.ts';
 import { DEFAULT_GATES } from '#core/contract/settings/deploy-gates.ts';
 import { eq } from 'drizzle-orm';
 import type { Variable, VariableDraft } from '#core/contract/settings/setting-values.ts';
@@ -55,10 +56,11 @@ export const defaultSettings = (env: Env): Settings => ({
 /** Id of the only row of the table. */
 export const CONFIG_ROW = 1;
 
-/** Adds the default mode of gates that were introduced after the settings were stored. */
+/** Adds the defaults of gates and kinds that were introduced after the settings were stored. */
 export const withGates = (settings: Settings): Settings => ({
   ...settings,
   deploy_gates: { ...DEFAULT_GATES, ...settings.deploy_gates },
+  audit_retention_days: { ...DEFAULT_AUDIT_DAYS, ...settings.audit_retention_days },
 });
 
 /** The stored settings merged with the defaults. Version 1 when nothing is stored. */

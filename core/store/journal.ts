@@ -14,6 +14,8 @@ export const LOCKS = {
   entity: '7318349394477058',
   /** Changes of what is served. */
   switch: '7318349394477059',
+  /** The audit log: its entries have an order. */
+  audit: '7318349394477061',
   /** Rows with a maximum number that are not entities. */
   room: '7318349394477060',
 } as const;
@@ -35,6 +37,21 @@ export async function lockEntityWrites({ dialect }: Pick<Store, 'dialect'>, tx: 
  */
 export async function lockRowCount({ dialect }: Pick<Store, 'dialect'>, tx: Db): Promise<void> {
   if (dialect === 'postgresql') await lock(tx, LOCKS.room);
+}
+
+/**
+ * Until the end of this transaction, no other one can add entries to the audit log or remove them.
+ * @param waits whether to wait for another transaction. @returns false if there is one and it is not waited for.
+ */
+export async function lockAudit({ dialect }: Pick<Store, 'dialect'>, tx: Db, waits: boolean): Promise<boolean> {
+  if (dialect === 'sqlite') return true;
+  if (waits) {
+    await lock(tx, LOCKS.audit);
+    return true;
+  }
+  const taken = sql<boolean>`pg_try_advisory_xact_lock(${sql.raw(LOCKS.audit)})`;
+  const [row] = await tx.select({ taken }).from(sql`(values (1)) as one`);
+  return row?.taken === true;
 }
 
 const lock = (tx: Db, key: string) =>

@@ -1,3 +1,4 @@
+import { auditTables } from './tables/audit.ts';
 import { usageTables } from './tables/usage.ts';
 import { tlsTables } from './tables/tls.ts';
 import { testTables } from './tables/tests.ts';
@@ -293,6 +294,7 @@ function define(k: Kit) {
     ...deployTables(k),
     ...candidateTables(k),
     ...usageTables(k),
+    ...auditTables(k),
     ...tlsTables(k),
     ...clusterTables(k),
     ...oauthKeyTables(k),

@@ -6,7 +6,7 @@ import { estimateTokens } from '#core/lib/tokens.ts';
 import type { FrozenTool } from '#snapshots/format/format.ts';
 import { MOST_LOGGED } from '#core/contract/observe/logged-arguments.ts';
 import { isSent } from '#core/query/arguments.ts';
-import { maskArgument, type Pseudonym } from '#core/query/masks.ts';
+import { liftedColumns, maskArgument, type Pseudonym } from '#core/query/masks.ts';
 import { isMembers } from '#mcp-host/protocol/messages.ts';
 import type { ArgumentNote } from '#mcp-host/requests/usage-item.ts';
 import { clientOf, durationOf, sessionDigest, traceIdOf } from '#mcp-host/requests/request-record.ts';
@@ -44,7 +44,7 @@ export function logCall(
 /** The group of the last call of each definition: usually the same caller calls again. */
 const latest = new WeakMap<object, CallGroup>();
 
-function groupOf(kind: CallGroup['kind'], entity: Logged, { caller, record, registry }: CallContext): CallGroup {
+function groupOf(kind: CallGroup['kind'], entity: Logged, { caller, identity, record, registry }: CallContext): CallGroup {
   const { session: opened, confirmation } = record;
   const { snapshot_version, side } = registry;
   const client = clientOf(record);
@@ -60,9 +60,11 @@ function groupOf(kind: CallGroup['kind'], entity: Logged, { caller, record, regi
     known.caller === caller.ids &&
     known.session === session &&
     known.canary === (side ?? undefined) &&
-    known.confirmation === (confirmation ?? undefined)
+    known.confirmation === (confirmation ?? undefined) &&
+    (entity.masks === undefined || isSameList(known.unmasked, liftedColumns(entity.masks, identity.groups)))
   )
     return known;
+  const unmasked = liftedColumns(entity.masks ?? [], identity.groups);
   const group: CallGroup = {
     kind,
     name: entity.name,
@@ -75,15 +77,19 @@ function groupOf(kind: CallGroup['kind'], entity: Logged, { caller, record, regi
     ...(session !== undefined && { session }),
     ...(side !== null && { canary: side }),
     ...(confirmation !== null && { confirmation }),
+    ...(unmasked.length > 0 && { unmasked }),
   };
   latest.set(entity, group);
   return group;
 }
 
+const isSameList = (known: readonly string[] = [], list: readonly string[]): boolean =>
+  known.length === list.length && known.every((item, n) => item === list[n]);
+
 const round = (ms: number): number => Math.round(ms * 1_000) / 1_000;
 
 /** A definition whose calls are logged; only tools can log arguments. */
-type Logged = Pick<FrozenTool, 'id' | 'name'> & Partial<Pick<FrozenTool, 'log_arguments' | 'parameters'>>;
+type Logged = Pick<FrozenTool, 'id' | 'name'> & Partial<Pick<FrozenTool, 'log_arguments' | 'parameters' | 'masks'>>;
 
 /**
  * Notes only the arguments that the tool declares for its callers, without values from the caller's credential and without values

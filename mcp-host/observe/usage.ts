@@ -311,9 +311,10 @@ function createGroups() {
   const latest = new Map<string | null, number>();
   const keyOf = ({ entity_id, session }: CallGroup) => (session === undefined ? entity_id : `${session} ${entity_id}`);
   const find = (group: CallGroup): number => {
-    const { kind, name, entity_id, snapshot_version, client, token_prefix, canary, confirmation, caller, session } = group;
+    const { kind, name, entity_id, snapshot_version, client, token_prefix, canary, confirmation, caller, session, unmasked } =
+      group;
     const who = [client, token_prefix, caller, session];
-    const key = JSON.stringify([kind, name, entity_id, snapshot_version, canary, confirmation, ...who]);
+    const key = JSON.stringify([kind, name, entity_id, snapshot_version, canary, confirmation, unmasked, ...who]);
     const known = indexes.get(key);
     if (known !== undefined) return known;
     indexes.set(key, groups.length);
@@ -334,9 +335,10 @@ function createGroups() {
 
 function isSame(known: CallGroup | undefined, group: CallGroup): boolean {
   if (known === group) return true;
-  const { name, snapshot_version, client, token_prefix, canary, confirmation, caller, session } = group;
+  const { name, snapshot_version, client, token_prefix, canary, confirmation, caller, session, unmasked } = group;
   return (
     known?.name === name &&
+    known.unmasked === unmasked &&
     known.canary === canary &&
     known.snapshot_version === snapshot_version &&
     known.client === client &&

@@ -5,6 +5,7 @@ import { reasonOf } from '#core/process/log.ts';
 import { PRODUCT_VERSION } from '#core/process/version.ts';
 import { plain } from '#core/transfer/files/words.ts';
 import { resetPassword, resetTwoFactor } from './account.ts';
+import { audit } from './audit.ts';
 import { backup } from './backup.ts';
 import { bundle } from './bundle.ts';
 import { check } from './check.ts';
@@ -30,6 +31,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   backup,
   move,
   vacuum,
+  audit,
   pull,
   plan,
   push,
@@ -121,6 +123,6 @@ ${listed(COMMANDS)}
 pull, plan and push talk to a running server, from any machine: its address and a token come from --url and --token, or from
 SLUICE_URL and SLUICE_TOKEN; instead of a token, SLUICE_CLIENT_ID and SLUICE_CLIENT_SECRET name an OAuth client for agents. verify talks to
 an MCP host, as its clients do, at --url or SLUICE_MCP_URL, with --token or SLUICE_MCP_TOKEN. --version prints the version of Sluice. Every other command reads the environment of the server (and its generated secrets in development) and
-works on its metadata database, whether or not the server runs. Exit codes: 0 success, 1 failure, 2 plan or verify found a difference, 64 usage error.
+works on its metadata database, whether or not the server runs. Exit codes: 0 success, 1 failure, 2 plan, verify or audit verify found a difference, 64 usage error.
 `;
 }

@@ -4,6 +4,7 @@ import { secureHeaders } from 'hono/secure-headers';
 import { AppError } from '#core/errors.ts';
 import { addAgentRoutes } from './agent.ts';
 import { entrance, refuseNulInAddress } from './entrance.ts';
+import { addAuditExport } from './audit-export.ts';
 import { answerFault } from '#server/request/faults.ts';
 import { addChallenges, createFront, frontRules } from './front.ts';
 import { addHostRoutes } from '../hosts/control-channel.ts';
@@ -61,6 +62,7 @@ export function createHttp(app: ControlPlane, https: HttpsState = NO_HTTPS): Hon
   const front = createFront(app, router);
   router.use(frontRules(app, front, https));
   addChallenges(app, router);
+  addAuditExport(app, router);
   addRoutes(app, router);
   router.use(refuseNulInAddress);
   addOidc(app, router);

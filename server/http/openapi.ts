@@ -11,6 +11,8 @@ import { PRODUCT_NAME, PRODUCT_VERSION } from '#core/process/version.ts';
 import { CALLBACK_PATH } from '#core/contract/identity/identity-providers.ts';
 import { wayOf } from '#core/contract/proposal-ways.ts';
 import { START_PATH } from './oidc.ts';
+import { auditFilters, ExportFormat } from '#core/contract/observe/audit.ts';
+import { AUDIT_EXPORT_PATH } from './audit-export.ts';
 import { CHANGES_PATH } from '../hosts/changes.ts';
 import { LOGS_PATH } from '../hosts/live-logs.ts';
 import { LIVE_SOURCES } from '../hosts/log-ring.ts';
@@ -191,6 +193,27 @@ function streams(): Record<string, Json> {
         ...of('caller'),
         parameters: [],
         responses: { 101: { description: 'A WebSocket of JSON frames such as `{"changed":["tools.update"]}`' }, default: FAULT },
+      },
+    },
+    [AUDIT_EXPORT_PATH]: {
+      get: {
+        operationId: 'audit.export',
+        tags: ['audit'],
+        summary: 'Download the audit log, oldest first, one JSON document per line',
+        ...of('admin'),
+        parameters: Object.entries({ format: ExportFormat, ...auditFilters }).map(([name, schema]) => ({
+          name,
+          in: 'query',
+          required: false,
+          schema: schemaOf(schema, 'input'),
+        })),
+        responses: {
+          200: {
+            description: 'Entries as `audit.list` returns them, or events of OCSF with `format=ocsf`',
+            content: { 'application/x-ndjson': { schema: { type: 'string' } } },
+          },
+          default: FAULT,
+        },
       },
     },
     [PLAYGROUND_PATH]: {

@@ -4,8 +4,7 @@ import { type OperationName, operations } from '#core/contract/index.ts';
 import { fullPath, pathVariables } from '#core/contract/paths.ts';
 import { isCreation, type Operation } from '#core/contract/operation.ts';
 import type { RequestContext } from '#core/context/context.ts';
-import { authorise } from '#core/context/authorise.ts';
-import { runAuthorised } from '#core/control-plane/run.ts';
+import { authoriseCall, runAuthorised } from '#core/control-plane/run.ts';
 import { refuseAbandoned } from '#core/lib/abandoned.ts';
 import { wellFormedJson } from '#core/lib/text/wire-text.ts';
 import { asBearer, bearerOf, callerAddress } from '#server/request/bearer.ts';
@@ -34,7 +33,7 @@ export function addRoutes(app: ControlPlane, router: Hono<ServerEnv>): void {
       let waited = false;
       const work = async (who: Pick<RequestContext, 'actor' | 'by_name'>) => {
         // The body is read only after the caller is authorised.
-        authorise(definition, who.actor);
+        await authoriseCall(app, name, { ...call, ...who });
         const input = await readInput(definition, c);
         waited = definition.waits === true && input['wait'] === true;
         c.env?.received?.();

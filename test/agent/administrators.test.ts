@@ -53,6 +53,9 @@ const RESERVED: Readonly<Record<string, Record<string, unknown>>> = {
   replay_samples: { replay_samples: 100 },
   secret_refs: { secret_refs: ['file:/'] },
   secret_ref_ttl_seconds: { secret_ref_ttl_seconds: 60 },
+  audit_retention_days: { audit_retention_days: { call: 1 } },
+  audit_syslog: { audit_syslog: { host: 'evil.example' } },
+  audit_otlp: { audit_otlp: true },
   log_arguments_hours: { log_arguments_hours: 720 },
   lint_off: { lint_off: ['select-star'] },
   agent_enabled: { agent_enabled: false },
@@ -70,7 +73,7 @@ let a: ListeningAgent;
 let token: string;
 let client: McpClient;
 beforeAll(async () => {
-  a = await listeningAgent({ SVC_AGENT_RATE_LIMIT: '100000' });
+  a = await listeningAgent({ SVC_AGENT_RATE_LIMIT: '100000', SVC_OTLP_ENDPOINT: 'http://127.0.0.1:1' });
   token = await a.token();
   client = await a.client('v2', token);
 });

@@ -1,13 +1,24 @@
+import { writeAudit } from '#core/audit/writer.ts';
 import { testApp } from '#test/support/app.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';
 import { toBatch } from '#test/support/usage.ts';
 
-/** How much the metadata database grows by calls: `bun test/bench/growth.ts 100000`. */
+/** How much the metadata database grows by calls: `bun test/bench/growth.ts 100000`; with `alone`, each call has an audit entry of its own. */
 
 const CALLS = Number(process.argv[2] ?? 100_000);
+const ALONE = process.argv[3] === 'alone';
 const BATCH = 500;
 const TOOLS = 20;
 const CLIENTS = ['claude-code/2.1.0', 'cursor/1.7', 'openai-mcp/1.0'];
+
+/** As hosts send calls: those that differ in nothing but time and result share a group. */
+function merged({ groups, calls, ...rest }: ReturnType<typeof toBatch>): ReturnType<typeof toBatch> {
+  const keys = groups.map((group) => JSON.stringify(group));
+  const unique = [...new Set(keys)];
+  const indexes = new Map(unique.map((key, n) => [key, n]));
+  const group = calls.group.map((n) => indexes.get(keys[n] ?? '') ?? 0);
+  return { groups: unique.map((key) => JSON.parse(key) as (typeof groups)[number]), calls: { ...calls, group }, ...rest };
+}
 
 async function growth(dialect: 'sqlite' | 'postgresql'): Promise<void> {
   const database = dialect === 'postgresql' ? await testDatabase('postgresql') : null;
@@ -41,14 +52,19 @@ async function growth(dialect: 'sqlite' | 'postgresql'): Promise<void> {
           token_prefix: 'svc_mcp_abcd',
         };
       });
-      const body = { boot_id: 'boot-1', seq: 1 + first / BATCH, ...toBatch(calls) };
+      const batch = ALONE ? toBatch(calls) : merged(toBatch(calls));
+      const body = { boot_id: 'boot-1', seq: 1 + first / BATCH, ...batch };
       const { status } = await t.request('POST', '/api/internal/hosts/h1/usage', { body, headers });
       if (status !== 204) throw new Error(`The calls were answered with ${status}.`);
+      // As the server does every few seconds.
+      if ((first / BATCH) % 5 === 4) await writeAudit(t.app);
     }
+    await writeAudit(t.app);
+    const entries = await t.app.store.db.$count(t.app.store.tables.audit_entries);
     const grown = (await size()) - before;
     const million = (grown / CALLS) * 1_000_000;
     process.stdout.write(
-      `${dialect}: ${CALLS.toLocaleString('en')} calls took ${(grown / 1e6).toFixed(1)} MB, a million ${(million / 1e6).toFixed(0)} MB.\n`,
+      `${dialect}: ${CALLS.toLocaleString('en')} calls took ${(grown / 1e6).toFixed(1)} MB, a million ${(million / 1e6).toFixed(0)} MB, with ${entries.toLocaleString('en')} audit entries.\n`,
     );
   } finally {
     await t.close();

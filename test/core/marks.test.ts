@@ -102,6 +102,7 @@ test('every setting stands on one page, and each page says when its changes take
     guard: 'save',
     sign_in: 'save',
     checks: 'save',
+    audit: 'save',
   });
   expect(PARTS.general.fields.filter((name) => !FROZEN_SETTINGS.has(name))).toEqual([
     'log_arguments_hours',

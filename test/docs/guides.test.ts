@@ -106,6 +106,14 @@ describe('a reader of the guides', () => {
     expect(items[0]).toMatchObject({ note: 'merge-1234', active: true });
   }, 60_000);
 
+  test('reads, verifies and exports the audit log', async () => {
+    const [asked = '', verified = ''] = blocks('audit.md');
+    expect(JSON.parse(await reader.follow(asked))).toEqual({ items: [], next: null });
+    expect(await reader.follow(verified)).toContain('The audit log is as it was written.');
+    const events = readFileSync(join(reader.folder, 'audit.ocsf.jsonl'), 'utf8').trimEnd().split('\n');
+    expect(events.map((line) => (JSON.parse(line) as { class_uid: number }).class_uid)).toEqual(events.map(() => 6003));
+  });
+
   test('invites a person, limits a token to a toolset, and lets an agent in', async () => {
     const out = await reader.follow(blocks('access.md').join('\n'));
     expect(out).toContain('"invite_url"');

@@ -41,6 +41,8 @@ const PAGES: Readonly<Record<string, readonly Place[]>> = {
     ['/settings/guard', 'text=override.ignore_previous'],
     '/settings/sign_in',
     '/settings/webhooks',
+    '/settings/audit',
+    '/logs?view=audit',
     ['/settings/checks', 'text=Deploy gates'],
     '/settings/api',
   ],

@@ -44,6 +44,7 @@ const bodySchema = (described: Described | undefined): Json => described?.reques
 
 /** No operations: streams, and what only browsers visit. */
 const STREAMS = [
+  '/api/v1/audit/export',
   '/api/v1/changes',
   '/api/v1/deploy/logs',
   '/api/v1/playground/mcp',

@@ -133,7 +133,15 @@ test('the OpenAPI document names every operation and every reference resolves', 
     Object.values(item).map(({ operationId }) => operationId),
   );
   // What is handed on or streamed is no operation.
-  const streams = ['deploy.logs', 'changes.follow', 'playground.send', 'playground.end', 'auth.oidc_start', 'auth.oidc_callback'];
+  const streams = [
+    'audit.export',
+    'deploy.logs',
+    'changes.follow',
+    'playground.send',
+    'playground.end',
+    'auth.oidc_start',
+    'auth.oidc_callback',
+  ];
   expect(ids.sort()).toEqual([...Object.keys(operations), ...streams].sort());
   for (const [reference] of JSON.stringify(body).matchAll(/#\/[\w/]+/g)) {
     let node: unknown = body;

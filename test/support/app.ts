@@ -80,7 +80,7 @@ export async function testApp(
     const init = { method, headers: { ...content_type, ...headers }, ...(sent === undefined ? {} : { body: sent }) };
     const response = await fetch(path, init, anonymous);
     const text = await response.text();
-    const json = (response.headers.get('content-type') ?? '').includes('json');
+    const json = /[/+]json\b/.test(response.headers.get('content-type') ?? '');
     return { status: response.status, headers: response.headers, body: json && text !== '' ? JSON.parse(text) : { text } };
   };
   return {

@@ -18,7 +18,7 @@ export function toBatch(records: readonly Partial<Call>[]) {
   const list = <K extends keyof Call>(name: K) => records.map((record) => record[name] as Call[K]);
   return {
     groups: records.map(({ kind, name, entity_id, connection_id, snapshot_version, client, token_prefix, ...rest }) => {
-      const { canary, confirmation, caller, session } = rest;
+      const { canary, confirmation, caller, session, unmasked } = rest;
       const group = { kind, name, entity_id, connection_id, snapshot_version, client, token_prefix };
       return {
         ...group,
@@ -26,6 +26,7 @@ export function toBatch(records: readonly Partial<Call>[]) {
         ...(confirmation === undefined ? {} : { confirmation }),
         ...(caller === undefined ? {} : { caller }),
         ...(session === undefined ? {} : { session }),
+        ...(unmasked === undefined ? {} : { unmasked }),
       };
     }),
     calls: {

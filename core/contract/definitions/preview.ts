@@ -116,12 +116,14 @@ const suggested = v.pipe(v.optional(v.array(Suggestion)), v.description('What th
 
 export const preview = {
   'preview.execute': operation('POST /preview/execute', 'write', {
+    audited: 'call',
     input: v.strictObject(execution),
     output: Preview,
     agent: 'preview_sql',
     summary: 'Run a statement read-only, for at most 10 seconds',
   }),
   'preview.trial': operation('POST /preview/trial', 'session', {
+    audited: 'call',
     role: 'editor',
     input: v.strictObject(execution),
     output: v.object({

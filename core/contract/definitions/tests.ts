@@ -157,6 +157,7 @@ export const tests = {
     agents_get: false,
   }),
   'tests.run': operation('POST /tests/run', 'read', {
+    audited: 'call',
     role: 'viewer',
     input: v.pipe(
       v.strictObject({

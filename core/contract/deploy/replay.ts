@@ -67,6 +67,7 @@ export const Calls = v.optional(v.pipe(integerBetween(1, MOST_SAMPLES), v.descri
 
 export const replay = {
   'replay.run': operation('POST /replay', 'deploy', {
+    audited: 'call',
     input: v.strictObject({
       candidate: v.optional(Id),
       version: v.optional(integerBetween(1, 999_999_999)),

@@ -79,6 +79,7 @@ export const server = {
     summary: 'Get the server.json that lists the deployed server in the public MCP registry; nothing is published',
   }),
   'server.generated': operation('GET /server/generated', 'write', {
+    audited: 'export',
     input: v.strictObject({
       snapshot: v.optional(integerBetween(1, 2 ** 31 - 1)),
       toolset: v.optional(v.pipe(ToolsetName, v.description('Only what this toolset of the version holds'))),

@@ -34,6 +34,7 @@ export const snapshots = {
     summary: 'List deployed snapshots, newest first',
   }),
   'snapshots.get': operation('GET /snapshots/{version}', 'read', {
+    audited: 'export',
     input: v.strictObject({ version: SnapshotVersion }),
     output: v.object({
       ...SnapshotSummary.entries,

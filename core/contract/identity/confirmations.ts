@@ -34,6 +34,7 @@ export const confirmations = {
     summary: 'Get what a tool would change; only the person whose client called it can',
   }),
   'confirmations.approve': operation('POST /confirmations/{request}/approve', 'session', {
+    audited: 'approval',
     role: 'caller',
     input: v.strictObject({ request: Request }),
     output: Nothing,
@@ -41,6 +42,7 @@ export const confirmations = {
     summary: 'Approve what a tool would change, as the person whose client called it; the first decision counts',
   }),
   'confirmations.decline': operation('POST /confirmations/{request}/decline', 'session', {
+    audited: 'approval',
     role: 'caller',
     input: v.strictObject({ request: Request }),
     output: Nothing,

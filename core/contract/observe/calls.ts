@@ -189,6 +189,7 @@ export const calls = {
     summary: 'List the calls that have run for a quarter of a second or longer on any host, as last reported, the oldest first',
   }),
   'calls.cancel': operation('POST /calls/{id}/cancel', 'deploy', {
+    audited: 'call',
     input: v.strictObject({ id: textBetween(1, 128) }),
     output: Nothing,
     summary:

@@ -19,6 +19,10 @@ export const EVENT_CHOICES = {
   },
   certificate: { label: 'Certificate', help: 'A certificate was issued, or an order failed.' },
   guard_hit: { label: 'Change refused', help: 'The prompt guard or another control refused a change.' },
+  audit_head: {
+    label: 'Audit head',
+    help: 'The audit log signed its newest entry. Webhooks only.',
+  },
   login_locked: { label: 'Sign-in locked', help: 'Sign-ins are refused after too many failures.' },
   tool_failing: { label: 'Tool failing', help: 'Four of five calls of a tool, resource or prompt fail, or no longer do.' },
   queue_full: { label: 'Queue full', help: 'Calls of a connection are rejected because no slot is free, or no longer are.' },

@@ -49,6 +49,8 @@ export const CallGroup = v.object({
   caller: v.optional(CallerIds),
   /** Digest of the session ID; absent: the protocol has no sessions. */
   session: v.optional(cut(32)),
+  /** Columns whose mask was lifted for the caller. Absent: none. */
+  unmasked: v.optional(v.pipe(v.array(cut(255)), v.maxLength(200))),
 });
 export type CallGroup = v.InferOutput<typeof CallGroup>;
 

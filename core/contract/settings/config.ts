@@ -5,6 +5,7 @@ import { ClientId, Secret, DnsCredentials, VariableDraft, VariableName, Variable
 import { patchOf, Version, Timestamp, Unchanged, Warnings, Empty } from '#core/contract/fields.ts';
 import { field, openNames } from '#core/contract/marks.ts';
 import { plainSettings, frozenSettings, frozenWhenSet } from './settings.ts';
+import { AuditDays } from './audit-settings.ts';
 import { DeployGates } from './deploy-gates.ts';
 import { operation } from '#core/contract/operation.ts';
 import { secretOrRef, ShownRef } from '#core/contract/fields.ts';
@@ -69,6 +70,7 @@ export type ServerConfigPatch = v.InferOutput<typeof ServerConfigPatch>;
 export const ServerConfig = v.object({
   ...plainSettings,
   deploy_gates: v.pipe(DeployGates, v.description('What each gate does with its findings at a deploy')),
+  audit_retention_days: v.pipe(AuditDays, v.description('Days that the audit log keeps entries of each kind')),
   // No minimum: a default from the environment can be 0, with which the system chooses a port.
   port: v.number(),
   oauth_clients: v.array(

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { integerBetween, textBetween } from '../fields.ts';
 import { field } from '../marks.ts';
+import { AuditDaysPatch, AuditSyslog, DEFAULT_AUDIT_DAYS } from './audit-settings.ts';
 import { DEFAULT_GATES, DeployGatesPatch } from './deploy-gates.ts';
 import { LINT_RULE_NAMES, LINT_RULES, LintRule } from './lint-rules.ts';
 import { SecretRef } from '../fields.ts';
@@ -136,6 +137,22 @@ export const liveSettings = {
     unit: 'h',
     help: 'Arguments of tools with Log arguments are deleted from the request log after this time. The calls stay.',
     default: 24,
+  }),
+  audit_retention_days: field(AuditDaysPatch, {
+    label: 'Audit log retention',
+    unit: 'days',
+    help: 'How long the audit log keeps the entries of each kind. A signed head says what was deleted. Defaults to 365 for each.',
+    default: () => ({ ...DEFAULT_AUDIT_DAYS }),
+  }),
+  audit_syslog: field(v.nullable(AuditSyslog), {
+    label: 'Syslog server',
+    help: 'Receives each entry and signed head of the audit log from now on (RFC 5424, over TLS with RFC 5425). Defaults to none.',
+    default: null,
+  }),
+  audit_otlp: field(v.boolean(), {
+    label: 'Send the audit log to OTLP',
+    help: 'Sends each entry and signed head from now on as a log record to SVC_OTLP_ENDPOINT.',
+    default: false,
   }),
   secret_refs: field(v.pipe(v.array(SecretRef.entries.ref), v.maxLength(100)), {
     label: 'Allowed secret references',

@@ -6,7 +6,10 @@ import type { OauthAttempt } from '#core/contract/identity/oauth.ts';
 import { networkOf } from '#core/edge/client-address.ts';
 import { reasonOf } from '#core/process/log.ts';
 import type { Handlers } from '#core/context/context.ts';
+import { enterAudit } from '#core/records/audit-log.ts';
 import { keepNewest, readPage } from '#core/store/pages.ts';
+import type { Schema } from '#core/store/schema.ts';
+import type { AuditDraft } from '#core/store/tables/audit.ts';
 import { clientName } from './clients/client-name.ts';
 
 export interface AuthorizationAttempt {
@@ -18,6 +21,19 @@ export interface AuthorizationAttempt {
   readonly person?: string | null;
   readonly ip: string | null;
 }
+
+/** A step of a sign-in in the audit log. The client is what it says of itself, until a person has signed in with it. */
+const toAudit = ({ client, client_id, step, reason, person, ip, created_at }: AttemptRow): AuditDraft => ({
+  at: created_at,
+  kind: 'sign_in',
+  actor: person === null ? { type: 'client', id: client_id, name: client } : { type: 'person', id: null, name: person },
+  outcome: reason === null ? 'ok' : 'refused',
+  ip,
+  request_id: null,
+  detail: { step, client, client_id, ...(reason !== null && { reason }) },
+});
+
+type AttemptRow = Omit<Schema['oauth_attempts']['$inferSelect'], 'id'>;
 
 const MAX_ATTEMPTS = 500;
 /** Attempts per minute that are recorded for one network. Further ones are not recorded. */
@@ -50,6 +66,7 @@ export async function noteAttempt(
   await app.store
     .write(async (tx) => {
       await tx.insert(table).values(row);
+      await enterAudit(app, tx, [toAudit(row)]);
       await keepNewest(tx, table, MAX_ATTEMPTS);
     })
     .then(() => announce(app, 'oauth_attempts'))

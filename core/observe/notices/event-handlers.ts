@@ -17,6 +17,7 @@ const ADMINISTRATORS_ONLY: readonly NoticeEvent[] = [
   'certificate',
   'sign_ins_refused',
   'token_expiring',
+  'audit_head',
 ];
 
 export const noticeEventHandlers: Pick<Handlers, 'notices.events' | 'notices.read'> = {

@@ -274,7 +274,7 @@ export const SETTINGS = {
   SVC_METRICS_TOKEN: secret('bearer token for `/metrics`, and for the reasons in `/readyz`, on every program'),
   SVC_OTLP_ENDPOINT: url(
     ['http:', 'https:'],
-    'OTLP/HTTP collector for the host’s traces, such as http://collector:4318; used if `otel_enabled` is on',
+    'OTLP/HTTP collector, such as http://collector:4318: for traces of the host if `otel_enabled` is on, and for the audit log of the server if `audit_otlp` is',
   ),
   SVC_OTLP_HEADERS: headers('headers of requests to the collector as name=value, comma-separated, such as an API key'),
   SVC_OTLP_SAMPLING: share(

@@ -7,6 +7,8 @@ import { LOGGED_ARGUMENTS, LONGEST_SEALED } from '#core/contract/observe/logged-
 import { UsageBatch } from '#core/contract/observe/usage-batch.ts';
 import { storeUsage } from '#core/observe/usage.ts';
 import { createSealing } from '#core/lib/sealing.ts';
+import { pruneAudit } from '#core/audit/prune.ts';
+import { createAuditSender } from '#core/audit/sinks.ts';
 import { toBatch } from '#test/support/usage.ts';
 import { checkDriftWhenDue } from '#core/deploy/checks/drift.ts';
 import type { TestApp } from '#test/support/app.ts';
@@ -24,6 +26,9 @@ type Field =
   | 'files_max_bytes'
   | 'files_slots'
   | 'log_arguments_hours'
+  | 'audit_retention_days'
+  | 'audit_syslog'
+  | 'audit_otlp'
   | 'undeclared_arguments';
 
 /** What a host does with it: test/mcp-host/call/files. */
@@ -92,6 +97,36 @@ export const checkEffects = (
     await patch({ drift_check_minutes: 2 });
     expect(await checkDriftWhenDue(t.app)).toBe(true);
     await patch({ drift_check_minutes: 60 });
+  },
+  async audit_retention_days() {
+    const t = app();
+    await t.call('config.update', { server_name: 'Old' });
+    await t.call('audit.list', {});
+    t.advance(2 * 24 * 3_600_000);
+    await t.signIn();
+    const oldest = async () => {
+      await pruneAudit(t.app);
+      return (await t.call('audit.list', { after: 0, limit: 1 })).items[0]?.at ?? '';
+    };
+    const before = await oldest();
+    const days = { change: 1, deploy: 1, call: 1, refusal: 1, sign_in: 1, approval: 1, export: 1, setting: 1 };
+    await patch({ audit_retention_days: days });
+    expect((await oldest()) > before).toBe(true);
+    await patch({ audit_retention_days: Object.fromEntries(Object.keys(days).map((kind) => [kind, 365])) });
+  },
+  async audit_syslog() {
+    // What is sent: test/server/audit/sinks.test.ts.
+    await patch({ audit_syslog: { host: '127.0.0.1', port: 1, tls: false } });
+    await createAuditSender(app().app)();
+    expect((await app().call('audit.sinks', {})).items).toMatchObject([{ name: 'syslog' }]);
+    await patch({ audit_syslog: null });
+    await createAuditSender(app().app)();
+    expect((await app().call('audit.sinks', {})).items).toEqual([]);
+  },
+  async audit_otlp() {
+    // With a collector: test/server/audit/sinks.test.ts.
+    expect(await patch({ audit_otlp: true })).toMatchObject({ status: 422 });
+    await patch({ audit_otlp: false });
   },
   async log_arguments_hours() {
     const t = app();

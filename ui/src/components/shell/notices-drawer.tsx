@@ -34,6 +34,7 @@ const TONES: Readonly<Record<NoticeItem['event'], Tone>> = {
   queue_full: 'bad',
   token_expiring: 'warning',
   sign_ins_refused: 'warning',
+  audit_head: 'plain',
 };
 
 /** What happened lately, the newest first. */

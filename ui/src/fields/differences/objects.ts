@@ -1,6 +1,7 @@
 import { SSH_LABELS } from '#core/contract/definitions/connection-fields.ts';
 import { VIEW_CHOICES } from '#core/contract/definitions/view.ts';
 import { ROLE_CHOICES } from '#core/contract/roles.ts';
+import { AUDIT_KIND_CHOICES } from '#core/contract/settings/audit-kinds.ts';
 import { DEPLOY_GATES } from '#core/contract/settings/deploy-gates.ts';
 import { inSentence } from '#ui/src/kernel/record-words.ts';
 import { fieldName, plural } from '#ui/src/kernel/words.ts';
@@ -252,6 +253,23 @@ const gateLines = (before: unknown, now: unknown): Line[] => {
   return recordLines(before, now, anyWords, (name) => labels[name]?.label ?? fieldName(undefined, name));
 };
 
+const auditDaysLines = (before: unknown, now: unknown): Line[] => {
+  const labels: Readonly<Record<string, { readonly label: string }>> = AUDIT_KIND_CHOICES;
+  return recordLines(
+    before,
+    now,
+    (days) => `${anyWords(days)} days`,
+    (name) => labels[name]?.label ?? fieldName(undefined, name),
+  );
+};
+const SYSLOG = wordsBy({
+  host: { label: 'host' },
+  port: { label: 'port' },
+  tls: flag('over TLS', 'without TLS'),
+  format: { label: 'format' },
+  ca: { label: 'certificate authority', became: () => 'another certificate authority' },
+});
+
 /** Fields that are objects. @returns undefined: it is none of these. */
 export const OBJECT_WORDS: Readonly<Record<string, (before: unknown, now: unknown) => Line[]>> = {
   annotations: ANNOTATIONS,
@@ -268,6 +286,8 @@ export const OBJECT_WORDS: Readonly<Record<string, (before: unknown, now: unknow
   output_schema: resultLines,
   owner: ownerLines,
   deploy_gates: gateLines,
+  audit_retention_days: auditDaysLines,
+  audit_syslog: SYSLOG,
   arguments: (before, now) => recordLines(before, now),
   claims: (before, now) => recordLines(before, now),
   role_by_group: (before, now) => recordLines(before, now, choiceWords(ROLE_CHOICES)),

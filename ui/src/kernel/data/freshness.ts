@@ -70,6 +70,7 @@ const FRESHNESS = {
   flow: { from: [...CONFIGURATION, ...DEPLOYS] },
   'flow.traffic': { from: [...CONFIGURATION, ...DEPLOYS, 'calls'], spacing_ms: 2_000, age_ms: 60_000 },
   notices: {},
+  audit: { spacing_ms: 5_000 },
 
   mcp_tokens: {},
   credentials: { from: ['mcp_tokens', 'oauth_clients', 'oauth_apps'] },

@@ -75,6 +75,7 @@ export const PARTS = {
     title: 'Providers',
     fields: ['password_sign_in', 'oauth_access_minutes', 'oauth_refresh_days', 'oauth_grant_days', 'dynamic_registration'],
   },
+  audit: { title: 'Audit log', fields: ['audit_retention_days', 'audit_syslog', 'audit_otlp'] },
   checks: { title: 'Checks', fields: ['lint_off', 'deploy_gates', 'drift_check_minutes'] },
 } as const satisfies Record<string, { readonly title: string; readonly fields: readonly SettingName[] }>;
 

@@ -9,6 +9,7 @@ import { useQuery } from '#ui/src/components/use-query.ts';
 import { useKernel } from '#ui/src/kernel/kernel.ts';
 import { type Part, PART_NAMES, PARTS, pendingOf } from './settings-draft.ts';
 import { plural } from '#ui/src/kernel/words.ts';
+import { AuditPart } from './audit-part.tsx';
 import { AuthPart } from './auth-part.tsx';
 import { ChecksPart } from './checks-part.tsx';
 import { GuardPart } from './guard-part.tsx';
@@ -27,6 +28,7 @@ const PANELS: Readonly<Record<Part, Component<PartProps>>> = {
   guard: GuardPart,
   sign_in: SignInPart,
   checks: ChecksPart,
+  audit: AuditPart,
 };
 /** Redirects of former addresses. */
 const MOVED: Readonly<Record<string, string>> = {
