@@ -38,7 +38,15 @@ child.send({ id: 1, ask: 'start' });
 await until(() => control.ids.length > 0);
 
 const { password, ...settings } = database.settings;
-const draft = connectionOf({ ...settings, name: 'db', ssl_key: null, password: null, pool_size: 8, max_concurrency: 8 });
+const draft = connectionOf({
+  ...settings,
+  name: 'db',
+  ssl_key: null,
+  ssh: null,
+  password: null,
+  pool_size: 8,
+  max_concurrency: 8,
+});
 const sealed = password === null ? null : { $sealed: keyring.seal(password, `connection/${draft.id}/password`) };
 const connection = { ...draft, password: sealed };
 const by_id = 'select id, code, price from orders where id = :id';

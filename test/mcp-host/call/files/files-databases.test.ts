@@ -39,7 +39,15 @@ for (const { kind, up, numbers, faulty, sessions, busy } of KINDS) {
       await database.run('create table digits (n int)');
       await database.run(`insert into digits values ${Array.from({ length: 42 }, (_, n) => `(${n})`).join(', ')}`);
       const { password, ...settings } = database.settings;
-      const draft = connectionOf({ ...settings, name: 'db', ssl_key: null, password: null, pool_size: 2, max_concurrency: 2 });
+      const draft = connectionOf({
+        ...settings,
+        name: 'db',
+        ssl_key: null,
+        ssh: null,
+        password: null,
+        pool_size: 2,
+        max_concurrency: 2,
+      });
       const sealed = password === null ? null : { $sealed: keyring.seal(password, `connection/${draft.id}/password`) };
       connection = { ...draft, password: sealed };
       const tools = [
