@@ -187,10 +187,14 @@ function toSyslog(app: Platform, { host, port, tls, format, ca }: AuditSyslog): 
 
 /** The operator chose the endpoint, so its address is not checked. */
 function toOtlp({ env }: Platform, endpoint: string): Send {
-  const url = `${endpoint.replace(/\/$/, '')}/v1/logs`;
+  // The variable may name the address of traces.
+  const url = `${endpoint.replace(/\/(v1\/traces\/?)?$/, '')}/v1/logs`;
+  const is_packed = env.SVC_OTLP_COMPRESSION === 'gzip';
   return async ({ entries, heads }, signal) => {
-    const headers = { ...env.SVC_OTLP_HEADERS, 'content-type': 'application/json' };
-    const body = JSON.stringify(otlpLogs(entries, heads));
+    const encoding = is_packed ? { 'content-encoding': 'gzip' } : {};
+    const headers = { ...env.SVC_OTLP_HEADERS, ...encoding, 'content-type': 'application/json' };
+    const text = JSON.stringify(otlpLogs(entries, heads));
+    const body = is_packed ? Bun.gzipSync(text) : text;
     const answer = await fetch(url, { method: 'POST', headers, body, signal, redirect: 'manual' });
     await answer.body?.cancel();
     if (!answer.ok) throw new AppError('unavailable', `The collector answered ${answer.status}.`);

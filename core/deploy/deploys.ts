@@ -47,7 +47,7 @@ export async function pendingWarnings(app: Platform): Promise<string[]> {
 }
 
 /** Of a server with `SVC_RESTORE_DRILL`. */
-export const drillWarning = `${DRILL_WARNING} (SVC_RESTORE_DRILL): it sends no webhooks and orders no certificates. Restart it without the variable to put it in service.`;
+export const drillWarning = `${DRILL_WARNING} (SVC_RESTORE_DRILL): it sends no webhooks and no audit log, and orders no certificates. Restart it without the variable to put it in service.`;
 
 /** Warnings about what is served now. */
 export async function activeWarnings(app: Platform & WithSnapshots, state: Deployment): Promise<string[]> {

@@ -226,7 +226,7 @@ export const SETTINGS = {
   SVC_ADMIN_PASSWORD: secret('password of that owner, at least 8 characters'),
   SVC_RESTORE_DRILL: bool(
     false,
-    'for a restored copy beside the real installation: sends no webhooks and orders no certificates, and says so on every page',
+    'for a restored copy beside the real installation: sends no webhooks and no audit log, orders no certificates, and says so on every page',
   ),
   SVC_DEMO: bool(true, 'create and deploy the demo in an empty dev installation'),
   SVC_IMPORT_FILE: text(null, 'exported file that is imported at startup; existing names are left unchanged'),

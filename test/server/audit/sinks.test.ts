@@ -116,7 +116,7 @@ test('a syslog server at an address that connections may not reach is refused', 
 });
 
 test('entries and heads reach a collector over OTLP, and are sent again after a failure', async () => {
-  const received: { path: string; key: string | null; body: Otlp }[] = [];
+  const received: { path: string; key: string | null; encoding: string | null; body: Otlp }[] = [];
   let failing = false;
   const collector = Bun.serve({
     port: 0,
@@ -126,13 +126,18 @@ test('entries and heads reach a collector over OTLP, and are sent again after a 
       received.push({
         path: new URL(request.url).pathname,
         key: request.headers.get('x-key'),
-        body: (await request.json()) as Otlp,
+        encoding: request.headers.get('content-encoding'),
+        body: JSON.parse(Buffer.from(Bun.gunzipSync(await request.arrayBuffer())).toString()) as Otlp,
       });
       return Response.json({});
     },
   });
   open.push({ stop: () => collector.stop(true) });
-  await start({ SVC_OTLP_ENDPOINT: `http://127.0.0.1:${collector.port}`, SVC_OTLP_HEADERS: 'x-key=abc' });
+  await start({
+    SVC_OTLP_ENDPOINT: `http://127.0.0.1:${collector.port}/v1/traces`,
+    SVC_OTLP_HEADERS: 'x-key=abc',
+    SVC_OTLP_COMPRESSION: 'gzip',
+  });
   await t.call('config.update', { audit_otlp: true });
   await writeAudit(t.app);
   await createAuditSender(t.app)();
@@ -143,7 +148,7 @@ test('entries and heads reach a collector over OTLP, and are sent again after a 
   expect(await sinks()).toMatchObject([{ name: 'otlp', waiting: 1, error: 'The collector answered 503.' }]);
   failing = false;
   await createAuditSender(t.app)();
-  expect(received.map(({ path, key }) => [path, key])).toEqual([['/v1/logs', 'abc']]);
+  expect(received.map(({ path, key, encoding }) => [path, key, encoding])).toEqual([['/v1/logs', 'abc', 'gzip']]);
   const records = received.flatMap(({ body }) => body.resourceLogs[0]?.scopeLogs[0]?.logRecords ?? []);
   expect(records.map(({ eventName }) => eventName)).toEqual(['sluice.audit', 'sluice.audit_head']);
   const [entry] = (await t.call('audit.list', { limit: 1 })).items;
