@@ -104,6 +104,11 @@ describe('a reader of the guides', () => {
     expect(await columns()).toEqual(['name']);
     const { items } = await reader.ask<{ items: object[] }>('GET /snapshots');
     expect(items[0]).toMatchObject({ note: 'merge-1234', active: true });
+    // The commit is reverted: a fresh checkout deploys what stood there before.
+    await reader.follow('sed -i "s/^select /select id, /" shop/tools/products_from.sql && rm shop/.sluice/state.json');
+    const deploy = workflow.jobs.sluice.steps.find(({ name }) => name === 'Deploy')?.run ?? '';
+    await reader.follow(deploy, { ...env, GITHUB_SHA: 'revert-1234' });
+    expect(await columns()).toEqual(['id', 'name']);
   }, 60_000);
 
   test('reads, verifies and exports the audit log', async () => {
@@ -138,7 +143,7 @@ describe('a reader of the guides', () => {
     const answer = await fetch(programs.mcp_url, { method: 'POST', headers, body: JSON.stringify(body) });
     const { result } = (await answer.json()) as { result: { structuredContent: { file: { url: string } } } };
     const file = await fetch(result.structuredContent.file.url);
-    expect([file.status, (await file.text()).split('\r\n')[0]]).toEqual([200, 'name']);
+    expect([file.status, (await file.text()).split('\r\n')[0]]).toEqual([200, 'id,name']);
   });
 
   test.skipIf(!reachable.postgres)('keeps the rows of callers apart in PostgreSQL', async () => {

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +10,8 @@ import { freePort } from '#test/support/free-port.ts';
 import { type Programs, removeFolder, startPrograms } from '#test/support/programs.ts';
 import { smallDisk } from '#test/support/small-disk.ts';
 import { until } from '#test/support/until.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Disks that are full or damaged, descriptors that run out, clocks that jump. */
 const TOKEN = 'service-token-of-the-fault-tests-0123456789';
@@ -198,4 +200,58 @@ describe('a clock that jumps', () => {
       await t.close();
     }
   });
+});
+
+describe('a data folder that cannot be written', () => {
+  const KEYS = Object.fromEntries(
+    ['SVC_ENCRYPTION_KEY', 'SVC_JWT_SECRET', 'SVC_AGENT_SERVICE_TOKEN'].map((name) => [
+      name,
+      `${name}-0123456789-0123456789-0123456789`,
+    ]),
+  );
+  /** The reason that a program prints when it does not start. */
+  async function reasonOf(command: string[], env: Record<string, string>): Promise<string> {
+    const child = Bun.spawn(command, {
+      cwd: ROOT,
+      env: { PATH: process.env['PATH'] ?? '', SVC_ENV: 'production', SVC_KV: 'memory', ...KEYS, ...env },
+      stdout: 'ignore',
+      stderr: 'pipe',
+    });
+    const text = await new Response(child.stderr).text();
+    expect(await child.exited).toBe(1);
+    return (JSON.parse(text) as { reason: string }).reason;
+  }
+  const PROGRAMS = [
+    ['server', 'server/main.ts'],
+    ['host', 'mcp-host/main.ts'],
+  ] as const;
+
+  test.skipIf(process.getuid?.() !== 0).each(PROGRAMS)(
+    'of another user: the %s does not start, and says what to change',
+    async (_, program) => {
+      const folder = mkdtempSync(join(tmpdir(), 'sluice-foreign-'));
+      stops.push(() => rmSync(folder, { recursive: true }));
+      chownSync(folder, 65_534, 65_534);
+      // Without the rights over files of others that root has.
+      const command = ['setpriv', '--bounding-set', '-all', '--inh-caps', '-all', process.execPath, program];
+      const reason = await reasonOf(command, { SVC_DATA_DIR: folder, SVC_SERVER_URL: 'http://127.0.0.1:1' });
+      expect(reason).toStartWith(folder);
+      expect(reason).toContain('Give it to the user that runs Sluice');
+    },
+  );
+
+  test.skipIf(disk === null).each(PROGRAMS)(
+    'on a disk for reading only: the %s does not start, and says what to change',
+    async (_, program) => {
+      const own = smallDisk(1);
+      stops.push(own!.remove);
+      Bun.spawnSync(['mount', '-o', 'remount,ro', own!.folder]);
+      const reason = await reasonOf([process.execPath, program], {
+        SVC_DATA_DIR: own!.folder,
+        SVC_SERVER_URL: 'http://127.0.0.1:1',
+      });
+      expect(reason).toStartWith(own!.folder);
+      expect(reason).toContain('Mount its disk for writing');
+    },
+  );
 });

@@ -49,6 +49,26 @@ test('a server that is killed is started again, and no call to the host is lost 
   expect(await isUp(programs)).toBe(false);
 }, 60_000);
 
+test('a host that is killed under load comes back with what it served; the server goes on', async () => {
+  const programs = await start();
+  const [server, host] = [processOf(programs, 'run-server.ts'), processOf(programs, 'mcp-host/main.ts')];
+  const served = await statusOfCall(programs);
+  process.kill(host, 'SIGKILL');
+  const [lost, back]: [number[], number[]] = [[], []];
+  const killed_at = performance.now();
+  await until(async () => {
+    const status = await statusOfCall(programs).catch(() => 0);
+    (status === 200 ? back : lost).push(performance.now() - killed_at);
+    return back.length >= 20;
+  }, programs.output);
+  process.stdout.write(`A killed host served again after ${Math.round(back[0] ?? 0)} ms.\n`);
+  expect(served).toBe(200);
+  expect([0, host]).not.toContain(processOf(programs, 'mcp-host/main.ts'));
+  expect([processOf(programs, 'run-server.ts'), await isUp(programs)]).toEqual([server, true]);
+  // Once it is back, it stays.
+  expect(lost.filter((at) => at > (back[0] ?? 0))).toEqual([]);
+}, 60_000);
+
 test('a second start on the same folder is refused, and one after the end of the first is not', async () => {
   const programs = await start();
   const second = Bun.spawn([process.execPath, 'server/main.ts'], {
