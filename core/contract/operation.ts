@@ -62,8 +62,12 @@ export const isCreation = ({ method, status, file }: Operation): boolean => meth
 export function readOnlyFields({ method, status, input, output }: Operation): string[] {
   if (method !== 'PATCH' && status !== 201) return [];
   const allowed = entryNames(input);
-  return entryNames(output).filter((name) => !allowed.includes(name));
+  const refused = Object.keys(DECIDED_BY).filter((name) => DECIDED_BY[name]?.some((other) => allowed.includes(other)));
+  return entryNames(output).filter((name) => !allowed.includes(name) && !refused.includes(name));
 }
+
+/** Read-only fields that a field with another name decides when a record is created: ignoring them would hide that they have no effect. */
+const DECIDED_BY: Readonly<Record<string, readonly string[]>> = { expires_at: ['expires_in_days', 'duration_minutes'] };
 
 export const entryNames = (schema: unknown): string[] =>
   typeof schema === 'object' && schema !== null && 'entries' in schema ? Object.keys(schema.entries as object) : [];

@@ -68,6 +68,13 @@ describe('a new token', () => {
     expect((await createClient()).body.expires_at).toBe(inDays(30));
   });
 
+  test('is refused with a date, which the lifetime in days decides', async () => {
+    const agent = { name: 'Claude', duration_minutes: 60, scopes: ['read'], expires_at: inDays(5) } as never;
+    for (const { status, body } of [await createToken({ expires_at: inDays(5) }), await t.send('agent_tokens.create', agent)])
+      expect([status, body.errors]).toMatchObject([422, [{ field: 'expires_at' }]]);
+    expect((await createToken({ created_at: inDays(5), expires_in_days: 5 })).body).toMatchObject({ expires_at: inDays(5) });
+  });
+
   test('has no end only where the operator sets no longest lifetime', async () => {
     await restarted({ SVC_TOKEN_MAX_DAYS: '0' });
     expect((await createToken({ expires_in_days: null })).body.expires_at).toBe(null);
