@@ -17,7 +17,7 @@ import { forgetReports, storeUsage } from '#core/observe/usage.ts';
 import { readJson } from '#server/request/body.ts';
 import type { LiveLogs } from './live-logs.ts';
 import type { ServerEnv } from '#server/request/server-env.ts';
-import { callerAddress, requireServiceToken } from '#server/request/bearer.ts';
+import { peerAddress, requireServiceToken } from '#server/request/bearer.ts';
 import { sideSnapshotsEvent } from '#core/deploy/candidates/side-snapshots.ts';
 import { namesEvent } from '#core/hosts/host-names.ts';
 import { decisionEvents } from '#core/identity/oauth/confirmations.ts';
@@ -44,7 +44,7 @@ export function addHostRoutes(app: ControlPlane, router: Hono<ServerEnv>, live_l
     const id = hostId(c.req.query('id') ?? '');
     const installation = installationHeaders({ id: app.installation_id, deployed: await wasDeployed(app) });
     const { have = null, alive, version } = c.req.query();
-    const origin = { address: callerAddress(app, c), program_version: version?.slice(0, LONGEST_VERSION) ?? null };
+    const origin = { address: peerAddress(app, c), program_version: version?.slice(0, LONGEST_VERSION) ?? null };
     // Hosts of earlier versions give no signs of life.
     return new Response(openStream(app, { id, have, origin, gives_signs: alive === 'true' }, c.req.raw.signal), {
       headers: { ...installation, 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' },

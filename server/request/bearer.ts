@@ -16,6 +16,11 @@ type Edge = Context<ServerEnv>;
 /** The caller's address. The agent, which sends the service token, states the address of its client. */
 export function callerAddress(app: ControlPlane, c: Edge): string | null {
   if (isAgent(app, c)) return c.req.header('x-client-address')?.slice(0, 64) ?? null;
+  return peerAddress(app, c);
+}
+
+/** The address that a request comes from, through trusted proxies. */
+export function peerAddress(app: ControlPlane, c: Edge): string | null {
   return clientAddress(c.env?.address ?? null, c.req.header('x-forwarded-for') ?? null, app.env.SVC_TRUSTED_PROXIES);
 }
 
