@@ -18,6 +18,8 @@ import type { ConnectionPools } from '#mcp-host/connections/connection-pools.ts'
 import { CallerGone } from '#mcp-host/requests/running-calls.ts';
 import { MODERN_VERSION, RpcError } from '#mcp-host/protocol/messages.ts';
 import { methodLabel, type RequestRecord } from '#mcp-host/requests/request-record.ts';
+import type { ErrorCode } from '#core/errors.ts';
+import { CONFIRMATION_CHOICES } from '#core/contract/observe/calls.ts';
 
 /** Metrics of a host for Prometheus: counted when a call ends, formatted when they are requested. */
 export interface Metrics {
@@ -66,6 +68,17 @@ const NAMED: ReadonlyMap<string, (registry: Registry, name: string) => boolean> 
 ]);
 const isNamed = (method: string, registry: Registry, name: string): boolean => NAMED.get(method)?.(registry, name) === true;
 
+/** The reasons for which calls fail most; others appear when they first occur. */
+const FAULTS: readonly ErrorCode[] = [
+  'sql_error',
+  'database_unreachable',
+  'timeout',
+  'too_large',
+  'bad_request',
+  'unavailable',
+  'internal',
+];
+
 export const createMetrics = (options: MetricsOptions): Metrics => new HostMetrics(options);
 
 class HostMetrics implements Metrics {
@@ -75,9 +88,10 @@ class HostMetrics implements Metrics {
   /** By the name of the connection. */
   #databases = new Map<string, { readonly db_type: string; readonly buckets: Buckets }>();
   readonly #ended = new Map<string, Buckets>();
-  readonly #faults = new Map<string, number>();
+  // A rate misses the first event of a series that begins with it.
+  readonly #faults = new Map<string, number>(FAULTS.map((code) => [code, 0]));
   readonly #calls = createCallCounts();
-  readonly #confirmations = new Map<string, number>();
+  readonly #confirmations = new Map<string, number>(Object.keys(CONFIRMATION_CHOICES).map((outcome) => [outcome, 0]));
   #undeclared = 0;
   readonly #refusals = new Map<number, number>();
   readonly #processMetrics = createProcessMetrics();

@@ -190,6 +190,8 @@ describe('/metrics', () => {
     expect(text).toMatch(/sluice_calls_total\{kind="tool",name="one",outcome="ok"\} [1-9]\d*\n/);
     expect(text).toContain('sluice_calls_total{kind="tool",name="broken",outcome="tool_error"} 1\n');
     // A series exists before its first failure.
+    expect(text).toContain('sluice_call_faults_total{code="timeout"} 0\n');
+    expect(text).toContain('sluice_confirmations_total{outcome="declined"} 0\n');
     expect(text).toContain('sluice_calls_total{kind="tool",name="one",outcome="tool_error"} 0\n');
     expect(text).toMatch(/^sluice_build_info\{program="host",version="[\d.]+"\} 1$/m);
     expect(text).toContain('sluice_queue_places{connection="shop"} 1\n');
