@@ -202,7 +202,7 @@ export async function rehearse(context: Context<DeployApp>, { allow, checksum }:
 /** The working copy as the gates check it. */
 export function toGateSubject(
   app: Platform & WithSnapshots,
-  { server, tree, problems, warnings, drifted, textOf }: PreparedCopy,
+  { server, settings, tree, problems, warnings, drifted, textOf }: PreparedCopy,
   active: StoredSnapshot | null,
 ): GateSubject {
   const texts = async (leaves: readonly Leaf[]): Promise<ReadonlyMap<string, string>> => {
@@ -213,6 +213,7 @@ export function toGateSubject(
   return {
     tree,
     server,
+    settings,
     version: null,
     problems,
     warnings,

@@ -2,6 +2,7 @@ import { type WithSources, type ConnectionRow, unreadableSecret } from '#core/so
 import type { WithVerifiedStatements } from '#core/deploy/checks/describe-again.ts';
 import { type WithWorkingCopy, readDefinitions, readWorkingCopy, type WorkingCopy } from '#core/versions/working-copy.ts';
 import type { Platform } from '#core/platform/platform.ts';
+import type { Settings } from '#core/settings/settings.ts';
 import { describeForms, describeWhole, schemaMark, withoutUnchecked } from '#core/sources/statements.ts';
 import type { DefinitionKind } from '#core/contract/entities.ts';
 import type { Drifted } from '#core/contract/deploy/drift.ts';
@@ -19,6 +20,8 @@ import { canonical } from '#snapshots/format/canonical.ts';
 
 export interface PreparedCopy extends Frozen {
   readonly server: FrozenServer;
+  /** As they were when it was read. */
+  readonly settings: Settings;
   /** Checksum of the stored working copy, computed on demand. */
   readonly stored: () => string;
   /** Artifacts that differ from the stored ones, which they replace. */
@@ -59,7 +62,7 @@ interface PrepareReport {
  * A refused statement is a problem, an unreachable database a warning.
  */
 export async function prepareWorkingCopy(app: WithSources & WithVerifiedStatements & WithWorkingCopy): Promise<PreparedCopy> {
-  const { copy, view } = await readWorkingCopy(app);
+  const { copy, view, settings } = await readWorkingCopy(app);
   const report: PrepareReport = {
     replaced: new Map(),
     texts: new Map(),
@@ -81,6 +84,7 @@ export async function prepareWorkingCopy(app: WithSources & WithVerifiedStatemen
   const frozen = view.frozen(report.replaced);
   return {
     server: view.server,
+    settings,
     stored: () => view.frozen().tree.checksum,
     tree: frozen.tree,
     problems: [...report.problems, ...frozen.problems],

@@ -53,6 +53,8 @@ export interface SnapshotCache {
   readonly pinned: Map<string, ReadonlySet<string>>;
   /** Whether a configuration reads a claim of callers, by claim and checksum. The answer never changes. */
   readonly claim_reads: RecentMap<boolean>;
+  /** References to secrets in frozen connections and settings, by their hash. */
+  readonly secret_refs: RecentMap<readonly string[]>;
   /** The changes from one version to another, by both numbers. Versions never change. */
   readonly changed: RecentMap<VersionChanges>;
 }
@@ -66,12 +68,16 @@ export interface VersionChanges {
 /** Enough to send a host only what changed between the version it serves and the active one. */
 const CACHED_VERSIONS = 3;
 
+/** An installation has at most 1 000 connections. */
+const MAX_SECRET_REFS = 1_000;
+
 export const createSnapshotCache = (): SnapshotCache => ({
   versions: new Map(),
   texts: new Map(),
   max_versions: MAX_SNAPSHOTS,
   pinned: new Map(),
   claim_reads: createRecentMap(2 * CACHED_VERSIONS),
+  secret_refs: createRecentMap(MAX_SECRET_REFS),
   changed: createRecentMap(MAX_SNAPSHOTS),
 });
 

@@ -1,6 +1,6 @@
 import type { Platform } from '#core/platform/platform.ts';
 import { asc, eq, gt, inArray } from 'drizzle-orm';
-import { readServerConfig } from '#core/settings/settings.ts';
+import { readSettings, type Settings, toFrozen } from '#core/settings/settings.ts';
 import { DEFINITION_KINDS, type DefinitionKind } from '#core/contract/entities.ts';
 import { entityTable } from '#core/store/entity-table.ts';
 import { changesSince, lastChange } from '#core/store/journal.ts';
@@ -15,6 +15,8 @@ import { createSlices, pagesOf } from '#core/lib/slices.ts';
 /** The stored configuration, frozen. Updating it reads, freezes and hashes only what was written since the last update. */
 export interface WorkingCopy {
   readonly state: FrozenState;
+  /** As they were when it was last brought up to date. */
+  settings: Settings;
   /** Number of the last change that it includes. */
   seq: number;
   /** Ids of definitions whose database has not prepared their present statement. */
@@ -40,12 +42,12 @@ const MAX_FRESH = 50;
 /** The working copy, brought up to date, and a view of its present state. The next reader may change the copy at any time. */
 export function readWorkingCopy(
   app: Platform & WithWorkingCopy,
-): Promise<{ readonly copy: WorkingCopy; readonly view: FrozenView }> {
+): Promise<{ readonly copy: WorkingCopy; readonly view: FrozenView; readonly settings: Settings }> {
   const holder = app.working_copy;
   return holder.lock(async () => {
     try {
       holder.copy = await app.store.read((tx) => update(app, tx, holder.copy));
-      return { copy: holder.copy, view: holder.copy.state.view() };
+      return { copy: holder.copy, view: holder.copy.state.view(), settings: holder.copy.settings };
     } catch (error) {
       // The update may have stopped halfway.
       holder.copy = null;
@@ -66,9 +68,10 @@ export function releaseFrozenTexts({ working_copy }: WithWorkingCopy, leaves: re
 
 async function update(app: Platform, tx: Db, copy: WorkingCopy | null): Promise<WorkingCopy> {
   if (copy === null) return readAll(app, tx);
-  const [changes, server] = await Promise.all([changesSince(app.store, tx, copy.seq), readServerConfig(app, tx)]);
+  const [changes, { settings }] = await Promise.all([changesSince(app.store, tx, copy.seq), readSettings(app, tx)]);
   if (changes === null) return readAll(app, tx);
-  copy.state.putServer(server);
+  copy.settings = settings;
+  copy.state.putServer(toFrozen(settings));
   const ids = new Map<DefinitionKind, Set<string>>(DEFINITION_KINDS.map((kind) => [kind, new Set()]));
   for (const { kind, entity_id } of changes.changed) {
     if (kind === 'connection') await freezeChangedConnection(app, tx, copy, entity_id, ids);
@@ -82,14 +85,16 @@ async function update(app: Platform, tx: Db, copy: WorkingCopy | null): Promise<
 /** Reads and freezes everything that a transaction sees. */
 export async function readAll(app: Platform, tx: Db): Promise<WorkingCopy> {
   const state = createFrozenState(app.env.SVC_ALLOW_PASSTHROUGH_SQL);
+  const { settings } = await readSettings(app, tx);
   const copy: WorkingCopy = {
     state,
+    settings,
     seq: await lastChange(app.store, tx),
     unprepared: new Set(),
     schemas: new Map(),
     fresh: createRecentMap(MAX_FRESH),
   };
-  state.putServer(await readServerConfig(app, tx));
+  state.putServer(toFrozen(settings));
   for (const row of await tx.select().from(app.store.tables.connections)) state.putConnection(row);
   for (const kind of DEFINITION_KINDS) {
     const table = entityTable(app.store, kind);

@@ -16,6 +16,8 @@ export interface GateSubject {
   readonly server: FrozenServer;
   /** Null for the working copy. */
   readonly version: number | null;
+  /** The settings, if they were read with the subject. */
+  readonly settings?: Settings;
   /** Set when a proposal that is not approved yet changed the working copy. `writes`: whether its writing tests are run. */
   readonly proposed?: { readonly writes: boolean };
   /** Problems that were found while the working copy was frozen. */
@@ -49,7 +51,7 @@ export interface DeployGate {
   readonly of_installation?: true;
   /** Sends requests to hosts, so it is left out of a dry run. */
   readonly has_effects?: true;
-  /** @param settings as they were when the first gate began. */
+  /** @param settings as they were when the subject was read, or when the first gate began. */
   run(
     context: Context<DeployApp>,
     subject: GateSubject,
@@ -90,7 +92,7 @@ export async function runGates(
   allow: readonly GateName[],
 ): Promise<GateResult> {
   refuseAllow(context.actor, allow);
-  const { settings } = await readSettings(context.app);
+  const { settings } = subject.settings === undefined ? await readSettings(context.app) : { settings: subject.settings };
   const { deploy_gates } = settings;
   const warnings = new Map<string, GateFinding>();
   const allowed: GateName[] = [];

@@ -6,9 +6,10 @@ import type { Platform } from '#core/platform/platform.ts';
 import type { Settings } from '#core/settings/settings.ts';
 import { blobSecrets } from '#core/versions/sealed-records.ts';
 import { leavesOf } from '#snapshots/format/order.ts';
-import { HOLDS_SECRETS } from '#snapshots/format/tree.ts';
+import { HOLDS_SECRETS, type Leaf } from '#snapshots/format/tree.ts';
 import type { FrozenConnection, FrozenResource, FrozenServer, FrozenTool } from '#snapshots/format/format.ts';
-import type { DeployGate, Finding } from './gate.ts';
+import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
+import type { DeployGate, Finding, GateSubject } from './gate.ts';
 
 /** Everything that would fail at the first call: refused statements, secrets that no key opens, and passthrough SQL where it is blocked. */
 export const prepareGate: DeployGate = {
@@ -23,9 +24,9 @@ export const prepareGate: DeployGate = {
     }));
     for (const message of warnings) found.push({ message });
     const sealed = HOLDS_SECRETS.flatMap((kind) => leavesOf(tree.leaves, kind));
-    const with_secrets = await texts(sealed);
-    found.push(...(await referenceFindings(app, with_secrets, secret_refs)));
+    found.push(...(await referenceFindings(app, await secretRefsOf(app, sealed, texts), secret_refs)));
     if (version === null) return found;
+    const with_secrets = await texts(sealed);
     for (const [hash, text] of with_secrets) {
       const { kind } = sealed.find((leaf) => leaf.hash === hash) ?? { kind: 'server' as const };
       // Opening them also detects secrets that were changed.
@@ -40,13 +41,27 @@ export const prepareGate: DeployGate = {
   },
 };
 
+/** The references of frozen connections and settings. Their texts are read once, as they never change. */
+async function secretRefsOf(
+  { snapshot_cache }: WithSnapshots,
+  leaves: readonly Leaf[],
+  texts: GateSubject['texts'],
+): Promise<ReadonlySet<string>> {
+  const known = new Map(leaves.map(({ hash }) => [hash, snapshot_cache.secret_refs.get(hash)]));
+  for (const [hash, text] of await texts(leaves.filter((leaf) => known.get(leaf.hash) === undefined))) {
+    const refs = text.includes('"ref"') ? secretRefsIn(text) : [];
+    snapshot_cache.secret_refs.set(hash, refs);
+    known.set(hash, refs);
+  }
+  return new Set([...known.values()].flatMap((refs) => refs ?? []));
+}
+
 /** References that the settings no longer allow, which block, and those that cannot be read here: hosts may be on other machines. */
 async function referenceFindings(
   app: Platform,
-  texts: ReadonlyMap<string, string>,
+  refs: ReadonlySet<string>,
   secret_refs: Settings['secret_refs'],
 ): Promise<Finding[]> {
-  const refs = new Set([...texts.values()].filter((text) => text.includes('"ref"')).flatMap((text) => secretRefsIn(text)));
   if (refs.size === 0) return [];
   const found = [...refs].map(async (ref): Promise<Finding[]> => {
     if (!isAllowedBy(secret_refs, ref)) {
