@@ -212,11 +212,13 @@ browserTest(
     const made = page.getByRole('dialog', { name: 'App “Reports”' });
     expect(await made.getByRole('group', { name: 'Client secret' }).textContent()).toContain('svc_as_');
     await made.getByRole('button', { name: 'I have copied it' }).click();
-    await page.getByRole('button', { name: 'Edit Reports' }).click();
+    await page.getByRole('button', { name: 'More for Reports' }).click();
+    await page.getByRole('menuitem', { name: 'Edit' }).click();
     const edit = page.getByRole('dialog', { name: 'Edit Reports' });
     await edit.getByLabel('Name').fill('Weekly reports');
     await edit.getByRole('button', { name: 'Save app' }).click();
-    await page.getByRole('button', { name: 'Delete Weekly reports' }).click();
+    await page.getByRole('button', { name: 'More for Weekly reports' }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
     await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click();
     await page.getByText('No apps').waitFor();
     await close(opened, [422]);
