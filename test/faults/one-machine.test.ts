@@ -1,4 +1,5 @@
 import { afterAll, expect, test } from 'bun:test';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from '#test/support/free-port.ts';
 import { modern } from '#test/mcp-host/support.ts';
@@ -87,4 +88,16 @@ test('a second start on the same folder is refused, and one after the end of the
   await stopping;
   expect(programs.process.exitCode).toBe(0);
   await until(() => isUp(third), third.output);
+}, 60_000);
+
+test('when the process above all programs is killed, they end, and a start on the same folder serves again', async () => {
+  const programs = await start();
+  const below = [processOf(programs, 'run-server.ts'), processOf(programs, 'mcp-host/main.ts')];
+  process.kill(programs.process.pid, 'SIGKILL');
+  await programs.process.exited;
+  const isAlive = (pid: number) => existsSync(`/proc/${pid}`);
+  await until(() => !below.some(isAlive), programs.output);
+  const again = await startPrograms({ again: programs });
+  started.push(again);
+  await until(async () => (await isUp(again)) && (await statusOfCall(again).catch(() => 0)) === 200, again.output);
 }, 60_000);
