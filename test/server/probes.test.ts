@@ -67,6 +67,8 @@ describe('/livez and /readyz of the server', () => {
     expect(ready.status).toBe(503);
     expect(ready.body['reasons']).toContain('The metadata database does not answer.');
     expect((await other.request('GET', '/livez')).status).toBe(200);
+    const metrics = await other.request('GET', '/metrics', { headers });
+    expect([metrics.status, String(metrics.body['text'])]).toEqual([200, expect.stringContaining('sluice_database_up 0\n')]);
   });
 });
 

@@ -41,6 +41,7 @@ test('nothing stored reads as the defaults, at version 1', async () => {
     version: 1,
     updated_at: null,
     warnings: [],
+    token_max_days: 365,
   });
 });
 
