@@ -52,6 +52,11 @@ export interface ControlOptions {
   readonly sign?: () => object;
   /** How often a connected host posts a sign of life: the server cannot tell a frozen host from one that reads its stream. */
   readonly alive_ms?: number;
+  /**
+   * A connection is renewed after half to one and a half times this time. After a rolling restart of several servers all hosts are connected
+   * to one of them, and a load balancer spreads them again.
+   */
+  readonly renew_ms?: number;
   readonly min_retry_ms?: number;
   readonly max_retry_ms?: number;
 }
@@ -99,7 +104,19 @@ const AT_ONCE: ReadonlySet<string> = new Set(['tokens', 'identity', 'cancel', 'd
 
 const POST_TIMEOUT_MS = 10_000;
 
-const DEFAULTS = { quiet_ms: 25_000, alive_ms: SIGN_OF_LIFE.every_ms, min_retry_ms: 250, max_retry_ms: 10_000 };
+const DEFAULTS = {
+  quiet_ms: 25_000,
+  alive_ms: SIGN_OF_LIFE.every_ms,
+  renew_ms: 30 * 60_000,
+  min_retry_ms: 250,
+  max_retry_ms: 10_000,
+};
+
+/** The connection was ended to open another one. */
+class Renewal extends Error {}
+
+/** From half to one and a half times, so that many hosts do not do the same at once. */
+const varied = (ms: number): number => ms * (0.5 + Math.random());
 
 type Settings = ControlOptions & typeof DEFAULTS;
 
@@ -207,6 +224,7 @@ class ControlStream implements Control {
     const attempt = new AbortController();
     this.#current = attempt;
     const watchdog = createWatchdog(attempt, this.#options.quiet_ms);
+    const renewal = setTimeout(() => attempt.abort(new Renewal()), varied(this.#options.renew_ms));
     let signs: ReturnType<typeof setInterval> | undefined;
     try {
       const response = await fetch(`${this.#base}/stream?${query}`, {
@@ -230,6 +248,7 @@ class ControlStream implements Control {
       throw new Error('the server ended the stream');
     } finally {
       watchdog.end();
+      clearTimeout(renewal);
       clearInterval(signs);
       this.#connected = false;
     }
@@ -239,11 +258,12 @@ class ControlStream implements Control {
     while (!this.#end.signal.aborted) {
       const lost = await this.#listen(handlers).catch((error: unknown) => error);
       if (this.#end.signal.aborted) return;
+      if (lost instanceof Renewal) continue;
       this.#options.log.warning('control_lost', {
         reason: lost instanceof Error ? lost.message : String(lost),
         retry_ms: this.#retry_ms,
       });
-      await sleep(this.#retry_ms * (0.5 + Math.random()));
+      await sleep(varied(this.#retry_ms));
       this.#retry_ms = Math.min(this.#retry_ms * 2, this.#options.max_retry_ms);
     }
   }

@@ -100,3 +100,33 @@ test('what comes slowly comes in one go, however long it takes: only a connectio
   expect(connections).toEqual([1]);
   expect(String(reasons[0])).toContain(`nothing arrived for ${quiet_ms} ms`);
 });
+
+test('a connection is renewed now and then, so that a load balancer spreads the hosts over the servers again', async () => {
+  const lost: string[] = [];
+  const streams: string[] = [];
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    fetch({ url }) {
+      if (!url.includes('/stream')) return new Response(null, { status: 204 });
+      streams.push(new URL(url).searchParams.get('have') ?? '');
+      return new Response(new ReadableStream({ start: (open) => open.enqueue(Buffer.from(': hello\n\n')) }));
+    },
+  });
+  const control = createControl({
+    server_url: server.url.origin,
+    service_token: 'x',
+    id: 'h1',
+    log: createLog('DEBUG', ({ message }) => void (message === 'control_lost' && lost.push(message))),
+    now: () => 0,
+    have: () => `7:${streams.length}`,
+    renew_ms: 20,
+  });
+  control.start({ onEvent: async () => undefined });
+  await until(() => streams.length >= 4);
+  control.close();
+  await server.stop(true);
+  // The host says what it serves, so nothing is sent again, and nobody is alarmed.
+  expect(streams.slice(0, 3)).toEqual(['7:0', '7:1', '7:2']);
+  expect(lost).toEqual([]);
+});
