@@ -204,7 +204,7 @@ const SENTENCE = 15;
 const isSorted = (letters: string): boolean =>
   Array.from(letters).every((letter, n) => n === 0 || letter >= letters.charAt(n - 1));
 
-const PARTS = /[\p{L}\p{N}]+(?:[_-][\p{L}\p{N}]+){3,40}|\b[a-z]{1,30}(?:[A-Z][a-z]{0,30}){3,40}/gu;
+const PARTS = /(?<![\p{L}\p{N}])[\p{L}\p{N}]+(?:[_-][\p{L}\p{N}]+){3,40}|\b[a-z]{1,30}(?:[A-Z][a-z]{0,30}){3,40}/gu;
 
 /** Separates the words of names such as `ignore_previous_instructions`. Undefined when there are none of four words or more. */
 export function partNames(visible: string): string | undefined {

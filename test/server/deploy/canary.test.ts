@@ -135,7 +135,7 @@ describe('a canary', () => {
     await s.send('PATCH', 'server/config', { auth_type: 'bearer' });
     const names = Array.from({ length: 6 }, (_, n) => `caller ${n}`);
     const tokens = await Promise.all(
-      names.map(async (name) => String((await s.send('POST', 'mcp-tokens', { name })).body['token'])),
+      names.map(async (name) => String((await s.send('POST', 'mcp-tokens', { name, all_toolsets: true })).body['token'])),
     );
     await s.edit({ sql_query: 'select id, total from orders order by id' });
     await s.send('POST', 'deploy', {});

@@ -60,7 +60,7 @@ describe('a candidate', () => {
       await s.send('POST', 'deploy', {});
       const other = await createCandidate();
       const made = await createCandidate();
-      const token = await s.send('POST', 'mcp-tokens', { name: `of ${auth_type}` });
+      const token = await s.send('POST', 'mcp-tokens', { name: `of ${auth_type}`, all_toolsets: true });
       const list = (url: URL, bearer: string | null) =>
         modern(url, 'tools/list', {}, bearer === null ? {} : { authorization: `Bearer ${bearer}` });
       const live = s.hosts[0]?.mcp as URL;

@@ -106,6 +106,23 @@ describe('the cost of a scan', () => {
     expect(Math.min(...times)).toBeLessThan(100);
   });
 
+  test('of a text that repeats grows no faster than twice as much as its length', () => {
+    const slow = HARD.map((part) => {
+      const time = (length: number) => {
+        const text = fill(part, length);
+        const times = Array.from({ length: 2 }, () => {
+          const start = performance.now();
+          guard.scan([{ field: 'description', text, kind: 'text' }]);
+          return performance.now() - start;
+        });
+        return Math.min(...times);
+      };
+      const [short, long] = [time(3_000), time(48_000)];
+      return { part, ms: long, is_slow: long > Math.max(short * 32, 500) };
+    }).filter(({ is_slow }) => is_slow);
+    expect(slow).toEqual([]);
+  });
+
   test('of a pattern is bounded at each position: no pattern repeats without an upper bound', () => {
     for (const { patterns = [] } of FAMILIES) {
       for (const { id, pattern } of patterns) {
