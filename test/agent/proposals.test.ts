@@ -43,7 +43,7 @@ const orders = (name: string, more: object = {}) => ({
 /** Everything that the server works with, but for the proposals themselves and what notes who asked. */
 async function everythingStored() {
   const { store } = a.s.server.app;
-  const noted = /^(proposal|notice_events|agent_|request_logs|usage|host|leases|meta|sessions|test_results)/;
+  const noted = /^(proposal|audit_|notice_events|agent_|request_logs|usage|host|leases|meta|sessions|test_results)/;
   const tables = Object.entries(store.tables).filter(([name]) => !noted.test(name));
   const rows = await Promise.all(tables.map(async ([name, table]) => [name, await store.db.select().from(table)] as const));
   return { configuration: await storedConfiguration(a.s.server.app), rows: Object.fromEntries(rows) };

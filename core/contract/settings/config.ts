@@ -1,3 +1,4 @@
+import { brief } from '../marks.ts';
 import * as v from 'valibot';
 import { ToolsetNames } from '#core/contract/definitions/toolsets.ts';
 import { CallerClaims } from './caller-claims.ts';
@@ -74,13 +75,15 @@ export const ServerConfig = v.object({
   // No minimum: a default from the environment can be 0, with which the system chooses a port.
   port: v.number(),
   oauth_clients: v.array(
-    v.object({
-      client_id: v.string(),
-      client_secret: ShownRef,
-      secret_set: v.boolean(),
-      toolsets: v.nullable(v.array(v.string())),
-      claims: v.record(v.string(), v.unknown()),
-    }),
+    brief(
+      v.object({
+        client_id: v.string(),
+        client_secret: ShownRef,
+        secret_set: v.boolean(),
+        toolsets: v.nullable(v.array(v.string())),
+        claims: v.record(v.string(), v.unknown()),
+      }),
+    ),
   ),
   introspection_client_secret: ShownRef,
   introspection_client_secret_set: v.boolean(),
@@ -92,10 +95,7 @@ export const ServerConfig = v.object({
   ),
   version: Version,
   updated_at: v.pipe(v.nullable(Timestamp), v.description('null until the first change')),
-  token_max_days: v.pipe(
-    v.number(),
-    v.description('The longest lifetime of tokens that the operator allows (SVC_TOKEN_MAX_DAYS), in days; 0: no limit'),
-  ),
+  token_max_days: v.pipe(v.number(), v.description('Longest lifetime of tokens in days (SVC_TOKEN_MAX_DAYS); 0: no limit')),
   warnings: v.pipe(Warnings, v.description('Reasons why these settings cannot be deployed, as sentences')),
   unchanged: Unchanged,
 });
