@@ -101,7 +101,7 @@ test('what comes slowly comes in one go, however long it takes: only a connectio
   expect(String(reasons[0])).toContain(`nothing arrived for ${quiet_ms} ms`);
 });
 
-test('a connection is renewed now and then, so that a load balancer spreads the hosts over the servers again', async () => {
+test('a connection is renewed now and then, so that a balancer spreads the hosts over the servers', async () => {
   const lost: string[] = [];
   const streams: string[] = [];
   const server = Bun.serve({
