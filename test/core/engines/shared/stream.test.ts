@@ -20,8 +20,13 @@ const NUMBERS: Readonly<Record<string, string>> = {
   clickhouse: `select toInt32(number + 1) as n, concat('w', toString(number + 1)) as word from numbers(${ROWS})`,
 };
 
-/** Fails at a late row. */
+/** The smallest integer has no absolute value. */
+const LATE_OVERFLOW = `with recursive r(n) as (select 1 union all select n + 1 from r where n < ${ROWS}) select abs(case n when 10000 then -9223372036854775807 - 1 else n end) as n from r`;
+
+/** Statements that fail at a late row, of the databases for which one is known here. */
 const FAULTS: Readonly<Record<string, string>> = {
+  sqlite: LATE_OVERFLOW,
+  libsql: LATE_OVERFLOW,
   postgresql: `select 1 / (10000 - n) as n from generate_series(1, ${ROWS}) n`,
 };
 
@@ -89,12 +94,14 @@ for (const { kind, up, open } of EVERY_ENGINE) {
       expect((await engine.source.query(numbers, { ...READ, max_rows: 2 })).rows).toHaveLength(2);
     });
 
-    test.skipIf(FAULTS[kind] === undefined)('a statement that fails at a late row rejects after its first rows', async () => {
-      const to = collector();
-      const { code } = await refusal(engine.source.stream(sql(FAULTS[kind] ?? ''), OPTIONS, to));
-      expect(code).toBe('sql_error');
-      expect(to.parts.flat().length).toBeGreaterThan(0);
-    });
+    const fault = FAULTS[kind];
+    if (fault !== undefined)
+      test('a statement that fails at a late row rejects after its first rows', async () => {
+        const to = collector();
+        const { code } = await refusal(engine.source.stream(sql(fault), OPTIONS, to));
+        expect(code).toBe('sql_error');
+        expect(to.parts.flat().length).toBeGreaterThan(0);
+      });
 
     test('an empty result begins and has no parts, and a statement that writes is refused', async () => {
       const to = collector();

@@ -101,7 +101,9 @@ for (const { kind, up, numbers, faulty, sessions, busy } of KINDS) {
       expect((await download((await fileOf(host, 'sheet')).url)).text).toStartWith('PK');
     });
 
-    test.skipIf(faulty === null)('a statement that fails midway breaks the connection', async () => {
+    // No such statement of MariaDB is known here: a division by zero is NULL there.
+    if (faulty === null) return;
+    test('a statement that fails midway breaks the connection', async () => {
       const { url } = await fileOf(host, 'faulty');
       expect(
         await download(url).then(
