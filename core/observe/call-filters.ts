@@ -1,3 +1,4 @@
+import type { Input } from '#core/contract/index.ts';
 import type { Platform } from '#core/platform/platform.ts';
 import { and, type Column, eq, gte, isNull, lt, or, type SQL, sql, inArray, isNotNull, notInArray } from 'drizzle-orm';
 import type { Store } from '#core/store/store.ts';
@@ -25,9 +26,44 @@ export function clientName(client: string | null): string | null {
 }
 
 /** Calls with this outcome. The condition on errors matches that of the partial indexes of failed calls. */
-export function endedAs({ store }: Platform, outcome: CallOutcome): SQL | undefined {
+export function endedAs({ store }: Pick<Platform, 'store'>, outcome: CallOutcome): SQL | undefined {
   const { error } = store.tables.request_logs;
   if (outcome === 'ok') return isNull(error);
   if (outcome === 'tool_error') return and(isNotNull(error), notInArray(error, OTHER_CODES));
   return and(isNotNull(error), inArray(error, [...OUTCOME_CODES[outcome]]));
+}
+
+type Filter = Omit<Input<'logs.list'>, 'skip' | 'limit' | 'client'>;
+
+/** Calls with these properties, from the index that leaves the fewest calls to read. */
+export function callsMatching({ store }: Pick<Platform, 'store'>, filter: Filter): SQL | undefined {
+  const { kind, name, connection_id, canary, success, outcome, since, until } = filter;
+  const { request_logs } = store.tables;
+  const leading = leadingFilter(filter);
+  const equal = (field: 'kind' | 'name' | 'connection_id' | 'canary', value: string | undefined): SQL | undefined => {
+    if (value === undefined) return undefined;
+    // The embedded database has no statistics, and does not use an index for an expression.
+    if (store.dialect === 'sqlite' && leading !== undefined && field !== leading) return sql`+${request_logs[field]} = ${value}`;
+    return eq(request_logs[field], value);
+  };
+  return and(
+    equal('canary', canary),
+    equal('kind', kind),
+    // The same expression as in the partial index.
+    kind === undefined || kind === 'tool' ? undefined : sql`kind <> 'tool'`,
+    equal('name', name),
+    equal('connection_id', connection_id),
+    success === undefined ? undefined : success ? isNull(request_logs.error) : isNotNull(request_logs.error),
+    outcome === undefined ? undefined : endedAs({ store }, outcome),
+    since === undefined ? undefined : gte(request_logs.timestamp, since),
+    until === undefined ? undefined : lt(request_logs.timestamp, until),
+  );
+}
+
+/** The filter with the index of the fewest calls. Of a tool or resource all calls are on one connection. */
+function leadingFilter({ kind, name, canary, success, outcome }: Filter): 'canary' | 'kind' | 'name' | 'error' | undefined {
+  if (canary !== undefined) return 'canary';
+  if (kind !== undefined && kind !== 'tool') return 'kind';
+  if (success === false || (outcome !== undefined && outcome !== 'ok')) return 'error';
+  return name === undefined ? undefined : 'name';
 }

@@ -1,10 +1,10 @@
-import { and, desc, eq, gte, inArray, isNotNull, isNull, lt, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, inArray, type SQL } from 'drizzle-orm';
 import { outcomeOf } from '#core/contract/observe/outcomes.ts';
 import { AppError } from '#core/errors.ts';
 import type { Handlers, Actor } from '#core/context/context.ts';
 import { countUpTo } from '#core/store/pages.ts';
 import { countOfClient, isRare, newestOfClient } from './calls-of-client.ts';
-import { isClient, endedAs } from './call-filters.ts';
+import { callsMatching, isClient } from './call-filters.ts';
 import { shownArguments } from './logged-arguments.ts';
 import type { Platform } from '#core/platform/platform.ts';
 import { isPerson } from '#core/context/roles.ts';
@@ -16,20 +16,10 @@ export const messageFor = (actor: Actor | null, call: LoggedError): string | nul
   isPerson(actor, 'caller') ? call.error_message : tokenMessage(call);
 
 export const callHandlers: Pick<Handlers, 'logs.list' | 'logs.get'> = {
-  'logs.list': async ({ app }, { skip, limit, kind, name, connection_id, canary, client, success, outcome, since, until }) => {
+  'logs.list': async ({ app }, { skip, limit, client, ...filter }) => {
     const { request_logs } = app.store.tables;
-    const also = and(
-      kind === undefined ? undefined : eq(request_logs.kind, kind),
-      // The same expression as in the partial index.
-      kind === undefined || kind === 'tool' ? undefined : sql`kind <> 'tool'`,
-      name === undefined ? undefined : eq(request_logs.name, name),
-      connection_id === undefined ? undefined : eq(request_logs.connection_id, connection_id),
-      canary === undefined ? undefined : eq(request_logs.canary, canary),
-      success === undefined ? undefined : success ? isNull(request_logs.error) : isNotNull(request_logs.error),
-      outcome === undefined ? undefined : endedAs(app, outcome),
-      since === undefined ? undefined : gte(request_logs.timestamp, since),
-      until === undefined ? undefined : lt(request_logs.timestamp, until),
-    );
+    const also = callsMatching(app, filter);
+    const { kind, name, connection_id, canary, since } = filter;
     const rows = () => app.store.db.select({ ...shown(app), session_id: request_logs.session_id }).from(request_logs);
     const newest = [desc(request_logs.timestamp), desc(request_logs.id)];
     // Each of these conditions has an index that leaves few calls to scan.

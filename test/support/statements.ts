@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm';
 import type { Store } from '#core/store/store.ts';
 
 export interface Statement {
@@ -26,4 +27,16 @@ function objectAt(of: object, key: string): object {
   const found: unknown = Reflect.get(of, key);
   if (typeof found === 'object' && found !== null) return found;
   throw new Error(`drizzle has no ${key} here.`);
+}
+
+/** How an embedded store would answer a statement, from `explain query plan`. */
+export async function planOf({ db }: Pick<Store, 'db'>, { text, values }: Statement): Promise<string> {
+  // The text stands between the values of the template, which are the parameters.
+  const [first = '', ...rest] = text.split('?');
+  const query = sql.join([
+    sql.raw(`explain query plan ${first}`),
+    ...rest.flatMap((part, n) => [sql`${values[n]}`, sql.raw(part)]),
+  ]);
+  const steps: unknown[] = await db.all(query);
+  return steps.map((step) => Object(step).detail ?? '').join('; ');
 }

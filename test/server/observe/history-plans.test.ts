@@ -1,19 +1,7 @@
 import { expect, test } from 'bun:test';
-import { sql } from 'drizzle-orm';
 import { run } from '#core/control-plane/run.ts';
-import { type TestApp, testApp } from '#test/support/app.ts';
-import { type Statement, statementsOf } from '#test/support/statements.ts';
-
-async function planOf({ app }: TestApp, { text, values }: Statement): Promise<string> {
-  // The text stands between the values of the template, which are the parameters.
-  const [first = '', ...rest] = text.split('?');
-  const query = sql.join([
-    sql.raw(`explain query plan ${first}`),
-    ...rest.flatMap((part, n) => [sql`${values[n]}`, sql.raw(part)]),
-  ]);
-  const steps: unknown[] = await app.store.db.all(query);
-  return steps.map((step) => Object(step).detail ?? '').join('; ');
-}
+import { testApp } from '#test/support/app.ts';
+import { planOf, statementsOf } from '#test/support/statements.ts';
 
 const FILTERS = {
   entity_type: { entity_type: 'tool' },
@@ -39,7 +27,7 @@ test('however the history is narrowed, the embedded database reads no row that i
       const sent = all.filter(({ text }) => /\bfrom "history"/.test(text));
       expect(sent).toHaveLength(2);
       for (const statement of sent) {
-        const plan = await planOf(t, statement);
+        const plan = await planOf(t.app.store, statement);
         // Reading a whole index that has all that is asked for is quick; one without means a look at every row.
         const reads_rows = plan.split('; ').some((step) => /^SCAN history(?! USING COVERING INDEX)/.test(step));
         const by_other = names.includes('entity_id') && !plan.includes('history_entity (entity_id=?)');
