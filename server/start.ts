@@ -3,7 +3,6 @@ import { databaseUrl, openStore } from '#core/store/open.ts';
 import { IDLE_SECONDS } from '#core/edge/body.ts';
 import { type Env, redisUrl } from '#core/process/env.ts';
 import { createMemoryKv } from '#core/cluster/memory.ts';
-import { createRedisKv } from '#core/cluster/redis.ts';
 import type { Kv } from '#core/cluster/kv.ts';
 import type { Log } from '#core/process/log.ts';
 import { SYSTEM } from '#core/context/context.ts';
@@ -68,7 +67,7 @@ export async function startServer(env: Env, log: Log, options: StartOptions = {}
   const app = await createControlPlane({
     env,
     store,
-    kv: openKv(env, log),
+    kv: await openKv(env, log),
     log,
     clock,
     ids: () => Bun.randomUUIDv7(),
@@ -133,8 +132,10 @@ export async function startServer(env: Env, log: Log, options: StartOptions = {}
   };
 }
 
-function openKv(env: Env, log: Log): Kv {
+async function openKv(env: Env, log: Log): Promise<Kv> {
   if (env.SVC_KV === 'memory') return createMemoryKv();
+  // Loading the client takes 3 MiB of memory.
+  const { createRedisKv } = await import('#core/cluster/redis.ts');
   return createRedisKv({
     url: redisUrl(env),
     space: env.SVC_AGENT_SERVICE_TOKEN,
