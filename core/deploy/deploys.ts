@@ -9,7 +9,14 @@ import {
   releaseTexts,
   storeSnapshot,
 } from '#core/versions/stored-snapshots.ts';
-import { activeSnapshot, type Deployment, readDeployment, writeDeployment } from '#core/versions/deployment.ts';
+import {
+  activeSnapshot,
+  type Deployment,
+  readDeployment,
+  readSwitchState,
+  type SwitchState,
+  writeDeployment,
+} from '#core/versions/deployment.ts';
 import { driftWarnings, readDrift, markDrift } from './checks/drift.ts';
 import { AppError } from '#core/errors.ts';
 import { lockEntityWrites, pruneChanges, noteChange } from '#core/store/journal.ts';
@@ -65,13 +72,15 @@ export type ServedState = Pick<Deployment, 'desired' | 'active_version'>;
  * Throws `conflict` when the server was stopped or another version was served since. Has to be first in the transaction that changes
  * what is served: `inSwitch` ends with its database connection, and then another server may do the same work.
  */
-export async function refuseConcurrentSwitch(app: Platform, tx: Db, expected: ServedState): Promise<void> {
+export async function refuseConcurrentSwitch(app: Platform, tx: Db, expected: ServedState): Promise<SwitchState> {
   await lockEntityWrites(app.store, tx);
-  const { desired, active_version } = await readDeployment(app, tx);
+  const state = await readSwitchState(app, tx);
+  const { desired, active_version } = state;
   if (expected.desired === 'running' && desired === 'stopped')
     throw new AppError('conflict', 'The server was stopped in the meantime. Deploy again to start it.');
   if (active_version !== expected.active_version)
     throw new AppError('conflict', `Version ${active_version} was put in service in the meantime. Read the changes again.`);
+  return state;
 }
 
 type DeployRequest = Pick<Input<'deploy.run'>, 'note' | 'allow' | 'checksum'>;
@@ -92,12 +101,12 @@ export async function deploy(
 ): Promise<Receipt> {
   const { app } = context;
   const started = performance.now();
-  const served = await readDeployment(app);
+  const served = await readSwitchState(app);
   const checked = await checkDeploy(context, request, served);
   const { receipt } = await inSwitch(
     app,
     async () => {
-      const warnings = [...checked.warnings, ...(await canaryWarnings(app))];
+      const warnings = [...checked.warnings, ...canaryWarnings(served)];
       const snapshot = await storeOrResume(context, checked, request.note, { desired, active_version: served.active_version });
       return publish(app, snapshot, { changed: checked.changed, warnings, findings: checked.findings, started });
     },
@@ -180,7 +189,7 @@ export function* checksumsOf({ stored, tree }: PreparedCopy): Iterable<string> {
 export async function rehearse(context: Context<DeployApp>, { allow, checksum }: DeployRequest): Promise<Receipt> {
   const { app } = context;
   const started = performance.now();
-  const state = await readDeployment(app);
+  const state = await readSwitchState(app);
   const [prepared, active] = await Promise.all([prepareWorkingCopy(app), activeSnapshot(app, state)]);
   requireChecksum(checksum, checksumsOf(prepared));
   const { warnings, findings } = await runGates(DRY_RUN_GATES, context, toGateSubject(app, prepared, active), active, allow);
@@ -192,7 +201,7 @@ export async function rehearse(context: Context<DeployApp>, { allow, checksum }:
     changed,
     plan: deployPlan('the working copy', changed, state),
     counts: countsOf(prepared.tree),
-    warnings: [...warnings, ...(await canaryWarnings(app))],
+    warnings: [...warnings, ...canaryWarnings(state)],
     findings: [...findings],
     duration_ms: elapsed(started),
     hosts: [],
@@ -239,8 +248,8 @@ async function store(
   const by = authorOf(actor);
   const head = { checksum: tree.checksum, created_at, counts: countsOf(tree), tree, server };
   const storing = app.store.write(async (tx) => {
-    await refuseConcurrentSwitch(app, tx, expected);
-    const snapshot = await storeSnapshot(app, tx, { ...head, note: details.note, actor: by }, prepared.textOf);
+    const { newest_version } = await refuseConcurrentSwitch(app, tx, expected);
+    const snapshot = await storeSnapshot(app, tx, { ...head, note: details.note, actor: by }, prepared.textOf, newest_version);
     const { version, checksum } = snapshot;
     await storeArtifacts(app, tx, prepared);
     await Promise.all([

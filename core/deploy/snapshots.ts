@@ -13,7 +13,7 @@ import { REDACTED } from '#core/contract/history.ts';
 import { keyOf, replaceSealed } from '#core/lib/sealed-values.ts';
 import { isAdministrator } from '#core/context/roles.ts';
 import { refuseActivation } from '#core/context/token-limits.ts';
-import { activeSnapshot, readDeployment, writeDeployment } from '#core/versions/deployment.ts';
+import { activeSnapshot, readDeployment, type SwitchState, writeDeployment } from '#core/versions/deployment.ts';
 import { inUrgentSwitch } from './deploy-locks.ts';
 import { type ServedState, refuseConcurrentSwitch } from './deploys.ts';
 import { recordVersion } from '#core/records/history.ts';
@@ -80,8 +80,8 @@ async function activate(context: Context<DeployApp>, { version, note, allow }: I
   const { receipt } = await inUrgentSwitch(
     app,
     async () => {
-      const all = [...warnings, ...(await canaryWarnings(app))];
-      await storeActive(context, snapshot, active, { note, allowed, expected });
+      const state = await storeActive(context, snapshot, active, { note, allowed, expected });
+      const all = [...warnings, ...canaryWarnings(state)];
       return publish(app, snapshot, { changed: active?.version !== version, warnings: all, findings, started });
     },
     context,
@@ -98,11 +98,11 @@ async function storeActive(
     allowed,
     expected,
   }: { readonly note: string | null; readonly allowed: readonly GateName[]; readonly expected: ServedState },
-): Promise<void> {
+): Promise<SwitchState> {
   const { app } = context;
   const { version } = snapshot;
-  await app.store.write(async (tx) => {
-    await refuseConcurrentSwitch(app, tx, expected);
+  return app.store.write(async (tx) => {
+    const state = await refuseConcurrentSwitch(app, tx, expected);
     const deployed_at = app.clock().toISOString();
     await writeDeployment(app, tx, { desired: 'running', active_version: version, deployed_at, last_error: null });
     const before = active === null ? null : { version: active.version, checksum: active.checksum };
@@ -110,6 +110,7 @@ async function storeActive(
     await recordVersion(tx, context, version, { action: 'deploy', before, after });
     const data = { version, from_version: active?.version ?? null, checksum: snapshot.checksum, note };
     await emitEvent(app, 'rollback', { ...data, by: context.actor?.name ?? 'system' }, tx, context.actor);
+    return state;
   });
 }
 

@@ -1,5 +1,5 @@
 import type { Platform } from '#core/platform/platform.ts';
-import { eq } from 'drizzle-orm';
+import { eq, getTableColumns, sql } from 'drizzle-orm';
 import type { Db } from '#core/store/store.ts';
 import { type WithSnapshots, readSnapshot, type StoredSnapshot } from './stored-snapshots.ts';
 import type { Schema } from '#core/store/schema.ts';
@@ -19,6 +19,34 @@ export async function readDeployment(app: Platform, tx: Db = app.store.db): Prom
   const { deployment } = app.store.tables;
   const rows = await tx.select().from(deployment).where(eq(deployment.id, 1));
   return rows[0] ?? NEVER;
+}
+
+/** What a deploy has to know before it changes what is served. */
+export interface SwitchState extends Deployment {
+  /** Number of the newest version, or 0. */
+  readonly newest_version: number;
+  /** The version beside which the running canary began. Null when none runs. */
+  readonly canary_base: number | null;
+}
+
+/** The state of the deployment, in one statement. */
+export async function readSwitchState(app: Platform, tx: Db = app.store.db): Promise<SwitchState> {
+  const { deployment, snapshots, canaries } = app.store.tables;
+  const newest = sql<number | string | null>`(select max(${snapshots.version}) from ${snapshots})`;
+  const base = sql<
+    number | string | null
+  >`(select ${canaries.base_version} from ${canaries} where ${canaries.status} = 'running')`;
+  const [row] = await tx
+    .select({ ...getTableColumns(deployment), newest, base })
+    .from(deployment)
+    .where(eq(deployment.id, 1));
+  if (row === undefined) return { ...NEVER, newest_version: 0, canary_base: null };
+  const { newest: newest_version, base: canary_base, ...state } = row;
+  return {
+    ...state,
+    newest_version: Number(newest_version ?? 0),
+    canary_base: canary_base === null ? null : Number(canary_base),
+  };
 }
 
 /** Whether anything was ever deployed. */

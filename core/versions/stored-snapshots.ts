@@ -141,15 +141,18 @@ export async function newestVersion(app: Platform, tx: Db = app.store.db): Promi
   return newest?.version ?? 0;
 }
 
-/** Stores a snapshot as the next version, with those of its entities and branches that the previous version lacks. */
+/**
+ * Stores a snapshot as the next version, with those of its entities and branches that the previous version lacks.
+ * @param newest number of the newest version, read in the same transaction.
+ */
 export async function storeSnapshot(
   app: Platform & WithSnapshots,
   tx: Db,
   { tree, note, actor, server, ...head }: NewSnapshot,
   textOf: (hash: string) => string | undefined,
+  newest: number,
 ): Promise<StoredSnapshot> {
   const { snapshots } = app.store.tables;
-  const newest = await newestVersion(app, tx);
   const version = newest + 1;
   const rows = await newBlobs(app, tx, tree, newest, version, textOf);
   const { checksum, created_at, counts } = head;

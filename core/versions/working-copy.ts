@@ -1,5 +1,5 @@
 import type { Platform } from '#core/platform/platform.ts';
-import { asc, eq, gt, inArray } from 'drizzle-orm';
+import { asc, eq, getTableColumns, gt, inArray } from 'drizzle-orm';
 import { readSettings, type Settings, toFrozen } from '#core/settings/settings.ts';
 import { DEFINITION_KINDS, type DefinitionKind } from '#core/contract/entities.ts';
 import { entityTable } from '#core/store/entity-table.ts';
@@ -170,20 +170,14 @@ const HAS_STATEMENT: Readonly<Record<DefinitionKind, boolean>> = { tool: true, r
 export async function readDefinitions(app: Platform, tx: Db, kind: DefinitionKind, ids: readonly string[]) {
   const table = entityTable(app.store, kind);
   const { compiled } = app.store.tables;
-  const [rows, artifacts] = await Promise.all([
-    tx
-      .select()
-      .from(table)
-      .where(inArray(table.id, [...ids])),
-    HAS_STATEMENT[kind]
-      ? tx
-          .select({ id: compiled.entity_id, artifact: compiled.artifact })
-          .from(compiled)
-          .where(inArray(compiled.entity_id, [...ids]))
-      : [],
-  ]);
-  const by_id = new Map(artifacts.map(({ id, artifact }) => [id, artifact as Compiled]));
-  return rows.map((row) => ({ row, compiled: by_id.get(row.id) }));
+  const wanted = inArray(table.id, [...ids]);
+  if (!HAS_STATEMENT[kind]) return (await tx.select().from(table).where(wanted)).map((row) => ({ row, compiled: undefined }));
+  const rows = await tx
+    .select({ row: getTableColumns(table), artifact: compiled.artifact })
+    .from(table)
+    .leftJoin(compiled, eq(compiled.entity_id, table.id))
+    .where(wanted);
+  return rows.map(({ row, artifact }) => ({ row, compiled: (artifact ?? undefined) as Compiled | undefined }));
 }
 
 export interface WithWorkingCopy {

@@ -314,10 +314,10 @@ async function storeServed(
   const deployed_at = app.clock().toISOString();
   const by = authorOf(actor);
   const served = await app.store.write(async (tx) => {
-    await refuseConcurrentSwitch(app, tx, { desired: 'running', active_version: active.version });
+    const { newest_version } = await refuseConcurrentSwitch(app, tx, { desired: 'running', active_version: active.version });
     const { checksum, counts, tree, server } = snapshot;
     const fresh = { checksum, counts, tree, server, created_at: deployed_at, note, actor: by };
-    const stored = changed ? await storeSnapshot(app, tx, fresh, () => undefined) : active;
+    const stored = changed ? await storeSnapshot(app, tx, fresh, () => undefined, newest_version) : active;
     const { version } = stored;
     if (changed) {
       await writeDeployment(app, tx, { desired: 'running', active_version: version, deployed_at, last_error: null });

@@ -1,4 +1,4 @@
-import { type Deployment, type CanaryRow, runningCanary } from '#core/versions/deployment.ts';
+import type { Deployment, CanaryRow, SwitchState } from '#core/versions/deployment.ts';
 import type { CanaryPlan, CanaryState, CanarySide } from '#core/contract/observe/canary-state.ts';
 import type { Platform } from '#core/platform/platform.ts';
 import { desc, inArray, and, eq } from 'drizzle-orm';
@@ -109,11 +109,10 @@ const round = (value: number): number => Math.round(value * 10) / 10;
 const percentOf = (share: number): string => `${round(share * 100)}%`;
 
 /** Warnings for a deploy while a canary runs. */
-export async function canaryWarnings(app: Platform): Promise<string[]> {
-  const row = await runningCanary(app);
-  if (row === null) return [];
+export function canaryWarnings({ canary_base }: Pick<SwitchState, 'canary_base'>): string[] {
+  if (canary_base === null) return [];
   return [
-    `A canary is running, and its callers stay on it. It began beside version ${row.base_version}, so it will not promote itself over another version: promote or abort it.`,
+    `A canary is running, and its callers stay on it. It began beside version ${canary_base}, so it will not promote itself over another version: promote or abort it.`,
   ];
 }
 

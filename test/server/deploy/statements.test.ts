@@ -4,7 +4,7 @@ import { sqliteConnection } from '#test/support/sqlite-connection.ts';
 import { statementsOf } from '#test/support/statements.ts';
 
 /** With those that find who deploys, and the one that reads connections for their references. */
-const MOST_STATEMENTS = 20;
+const MOST_STATEMENTS = 17;
 
 test('a deploy of one change reads state and settings once', async () => {
   const t = await testApp({}, undefined, { metadata: 'sqlite' });
