@@ -18,7 +18,7 @@ import type { Replays } from './replay/replay.ts';
 import { drain } from './requests/running-calls.ts';
 import type { Address, Listener } from './transports/listener.ts';
 
-interface Parts extends Pick<HostState, 'disk' | 'running' | 'names' | 'copies'> {
+interface Parts extends Pick<HostState, 'disk' | 'running' | 'names' | 'copies' | 'signed'> {
   readonly load: LoadRegistry;
   readonly serving: ServingState;
   readonly control: Pick<Control, 'again'>;
@@ -92,6 +92,7 @@ export function createFollowers(options: HostOptions, parts: Parts): Followers {
       else if (event === 'tokens') await useTokens(data);
       else if (event === 'identity') await useIdentity(data);
       else if (event === 'beside') await beside.use(data);
+      else if (event === 'signed') await parts.signed.use(data);
       else if (event === 'names') await names.use(data.names);
       else if (event === 'cancel') running.cancel(data.id);
       else if (event === 'decision') decisions.take(data);

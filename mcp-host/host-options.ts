@@ -9,6 +9,7 @@ import type { ListFile } from './auth/list-file.ts';
 import type { StoredInstallation } from './control/own-installation.ts';
 import type { RateSettings } from './limits/rate-limit.ts';
 import type { BesideFiles } from './control/side-snapshot-files.ts';
+import type { SignedListsEvent } from '#core/contract/deploy/signed-lists.ts';
 import type { SnapshotFile } from './control/snapshot-file.ts';
 import type { OpenPool } from './connections/connection-pools.ts';
 import type { Address } from './transports/listener.ts';
@@ -51,6 +52,8 @@ export interface HostOptions {
   readonly installation?: ListFile<StoredInstallation>;
   /** Files for configurations beside the live one; absent: they are not stored. */
   readonly beside?: BesideFiles;
+  /** File for the signatures of definitions; absent: they are not stored. */
+  readonly signed?: ListFile<SignedListsEvent>;
   readonly auth: AuthSettings;
   /** The page that draws results in clients with MCP Apps; absent: results are not drawn. */
   readonly view_page?: ViewPage | null;

@@ -6,6 +6,8 @@ import { createResultCache } from './call/cache.ts';
 import { createSamples } from './call/samples.ts';
 import { createConnectionPools } from './connections/connection-pools.ts';
 import { createHostNames } from './control/host-names.ts';
+import { noListFile } from './auth/list-file.ts';
+import { createSignedLists } from './control/signed-lists.ts';
 import { createStreams } from './dispatch/streams.ts';
 import type { HostOptions } from './host-options.ts';
 import { createRateLimits } from './limits/rate-limit.ts';
@@ -41,6 +43,7 @@ export function createHostState(options: HostOptions) {
     copies,
     running: createRunningCalls({ prefix: boot_id, now, elsewhere: cancels }),
     ended,
+    signed: createSignedLists(options.signed ?? noListFile(), copies, log),
     sessions: createSessions({ now, ended, ids: createSessionIds(keys) }),
     streams: createStreams(),
     views: createViews(),

@@ -89,7 +89,7 @@ export function createHost(options: HostOptions): Host {
 
   return {
     async start() {
-      await Promise.all([auth.load(), names.load(), link.load(), state.ended.load()]);
+      await Promise.all([auth.load(), names.load(), link.load(), state.ended.load(), state.signed.load()]);
       await followers.resume();
       await beside.load();
       await followers.bind(serving.held()?.server ?? options.address);

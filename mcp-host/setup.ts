@@ -16,6 +16,7 @@ import { dialPolicy, hostAddresses } from '#core/engines/shared/policy.ts';
 import type { DialPolicy } from '#core/engines/shared/source.ts';
 import { sideSnapshotFiles } from './control/side-snapshot-files.ts';
 import { installationFile } from './control/own-installation.ts';
+import { signedListsFile } from './control/signed-lists.ts';
 import { snapshotFile } from './control/snapshot-file.ts';
 import { toViewPage, type ViewPage } from './registry/view-page.ts';
 import { foreignKeysFile } from './auth/signed/foreign-keys.ts';
@@ -63,6 +64,7 @@ export async function hostOptions(env: Env, log: Log): Promise<HostOptions> {
     folder: directory,
     installation: installationFile(join(directory, 'installation.json')),
     beside: sideSnapshotFiles(join(directory, 'candidates')),
+    signed: signedListsFile(join(directory, 'signatures.json')),
     auth: {
       tokens: tokenFile(join(directory, 'tokens.json')),
       identity: identityFile(join(directory, 'identity.json')),

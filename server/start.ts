@@ -20,6 +20,8 @@ import { startDriftChecks } from '#core/deploy/checks/drift.ts';
 import { startCanaryWatch } from '#core/deploy/candidates/canary.ts';
 import { startCandidateCleanup } from '#core/deploy/candidates/candidates.ts';
 import { drillWarning } from '#core/deploy/deploys.ts';
+import { prepareDefinitionKeys } from '#core/deploy/signing/keys.ts';
+import { keepSigning } from '#core/deploy/signing/sign.ts';
 import { followDeployments } from '#core/deploy/deployment-follow.ts';
 import { followCancels } from '#core/observe/running-calls.ts';
 import { followDecisions } from '#core/identity/oauth/confirmations.ts';
@@ -80,6 +82,7 @@ export async function startServer(env: Env, log: Log, options: StartOptions = {}
     if (entities > 0) log.info('candidates are now encrypted with the first key', { candidates: entities });
     await createFirstAdmin(app);
     await prepareAuditKeys(app);
+    await prepareDefinitionKeys(app);
     await importFile(app);
     const { refused } = await snapshotToServe(app);
     if (refused !== null) log.error('the deployed snapshot is not served', { reason: refused });
@@ -104,6 +107,7 @@ export async function startServer(env: Env, log: Log, options: StartOptions = {}
     keepSigningKeys(app),
     followIdentity(app),
     followDeployments(app),
+    keepSigning(app),
     startCandidateCleanup(app),
     startCanaryWatch(app),
     followNames(app),

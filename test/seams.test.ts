@@ -32,6 +32,7 @@ const OPENS_SECRETS: Readonly<Record<string, string>> = {
   'core/definitions/connection-draft.ts': 'an edited connection keeps the secret that it has',
   'core/definitions/connections.ts': 'the test of a connection that is not stored',
   'core/deploy/gates/prepare.ts': 'whether a secret of what is deployed can be read',
+  'core/deploy/signing/keys.ts': 'the keys that sign definitions',
   'core/edge/confirmation-page.ts': 'the content of a confirmation page, from its address',
   'core/engines/shared/connection-settings.ts': 'what a driver dials with',
   'core/identity/account.ts': 'second factors',

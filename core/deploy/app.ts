@@ -9,10 +9,11 @@ import type { WithGenerated } from '#core/deploy/generated.ts';
 import type { WithHosts } from '#core/hosts/host-registry.ts';
 import type { WithLint } from '#core/definitions/lint/lint-index.ts';
 import type { WithPending } from '#core/deploy/pending.ts';
+import { createSigning, type WithSigning } from '#core/deploy/signing/sign.ts';
 import { createReplayRequests, type WithReplays } from '#core/deploy/replay-calls.ts';
 
 /** The state of deploys in memory. */
-export type WithDeploys = WithVerifiedStatements & WithDeployLock & WithGenerated & WithPending & WithReplays;
+export type WithDeploys = WithVerifiedStatements & WithDeployLock & WithGenerated & WithPending & WithReplays & WithSigning;
 
 /** The app of functions about deploys. */
 export type DeployApp = WithSources & WithHosts & WithLint & WithVersions & WithDeploys;
@@ -26,6 +27,7 @@ export const createDeploys = ({ clock, ids }: Pick<Platform, 'clock' | 'ids'>): 
   tool_tokens: new Map(),
   verified_statements: { since: clock().getTime(), schemas: new Map() },
   replays: createReplayRequests(ids()),
+  ...createSigning(),
 });
 
 /** State for a copy of the configuration, whose deploys are only tried. Hosts, replays and verified statements stay those of the app. */

@@ -6,12 +6,13 @@ import { readSideSnapshots } from './candidates/side-snapshots.ts';
 import { readDeployment } from '#core/versions/deployment.ts';
 import { snapshotToServe } from './exposure.ts';
 import { publishSnapshot } from './publish.ts';
+import { publishSigned, type WithSigning } from './signing/sign.ts';
 
 /** Without Redis, deploys of other servers are noticed this often. */
 const FOLLOW_MS = 2_000;
 
 /** Sends to the hosts of this server what other servers deployed or stopped, and what could not be sent before. @returns a function that stops it. */
-export function followDeployments(app: Platform & WithHosts & WithSnapshots, every_ms = FOLLOW_MS): () => void {
+export function followDeployments(app: Platform & WithHosts & WithSnapshots & WithSigning, every_ms = FOLLOW_MS): () => void {
   let known: string | null = null;
   let side_revision: string | null = null;
   const sendChanges = async (): Promise<void> => {
@@ -27,6 +28,7 @@ export function followDeployments(app: Platform & WithHosts & WithSnapshots, eve
     }
     const side_snapshots = await readSideSnapshots(app);
     if (side_revision === side_snapshots.revision) return;
+    await publishSigned(app);
     app.hosts.publish({ event: 'beside', data: side_snapshots });
     side_revision = side_snapshots.revision;
   };

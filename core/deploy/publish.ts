@@ -11,6 +11,7 @@ import { afterCommit } from '#core/platform/after-commit.ts';
 import { type GateFinding, isNetworkHost, type Receipt } from '#core/contract/deploy/deploy.ts';
 import { signal } from '#core/platform/signals.ts';
 import { writeGenerated } from './generated.ts';
+import { publishSigned, type WithSigning } from './signing/sign.ts';
 
 /** A host that reported within this time is expected to reconnect: it, this server or the network was interrupted. */
 const RECENT_MS = 30_000;
@@ -25,7 +26,7 @@ export interface Published {
 
 /** Sends a stored snapshot to every connected host. Call `receipt` outside of `inSwitch`: it waits for the answers. */
 export async function publish(
-  app: Platform & WithGenerated & WithHosts & WithSnapshots,
+  app: Platform & WithGenerated & WithHosts & WithSnapshots & WithSigning,
   snapshot: StoredSnapshot,
   published: Published,
 ): Promise<{ readonly receipt: () => Promise<Receipt> }> {
@@ -114,7 +115,11 @@ async function baseOf(app: Platform & WithSnapshots, have: string | null): Promi
 }
 
 /** Sends a snapshot to every host of this server. */
-export async function publishSnapshot(app: Platform & WithHosts & WithSnapshots, snapshot: StoredSnapshot): Promise<void> {
+export async function publishSnapshot(
+  app: Platform & WithHosts & WithSnapshots & WithSigning,
+  snapshot: StoredSnapshot,
+): Promise<void> {
+  await publishSigned(app, snapshot);
   const events = new Map<string | null, HostEvent>();
   const missing = () => app.hosts.serving().filter((have) => !events.has(have));
   // Hosts may connect or answer while texts are read, so this repeats until each host has an event. Sending follows without a pause.

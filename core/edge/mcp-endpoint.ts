@@ -20,6 +20,12 @@ export const SSE_PATH = '/sse';
 /** The path of downloads of whole results, on the same hosts; a sealed call follows. */
 export const FILE_PATH = '/f/';
 
+/** The hashes of the served definitions; the path of an endpoint may follow. */
+export const DEFINITIONS_PATH = '/.well-known/mcp-definitions';
+
+/** The public keys that verify signatures of definitions (RFC 7517). */
+export const DEFINITION_KEYS_PATH = '/.well-known/mcp-definitions-keys';
+
 /** `/mcp`: everything that the caller can see. */
 export const WHOLE: Endpoint = { path: '', toolset: null, tag: null, read_only: false, candidate: null };
 const READ_ONLY: Endpoint = { ...WHOLE, path: '/readonly', read_only: true };

@@ -70,6 +70,9 @@ export async function liveRecords({ store }: SealedStore): Promise<SealedRecord[
     holdersIn('notices', 'notice', ['secret'], ({ name }) => `webhook ${name}`),
     holdersIn('proposal_operations', 'proposal_operation', ['input'], ({ summary }) => `a proposal (${summary})`),
     holdersIn('signing_keys', 'signing_key', ['private_key'], ({ kid }) => `the signing key ${kid.slice(0, 8)}`, { key: 'kid' }),
+    holdersIn('definition_keys', 'definition_key', ['private_key'], ({ kid }) => `the key ${kid.slice(0, 8)} of definitions`, {
+      key: 'kid',
+    }),
     holdersIn('audit_keys', 'audit_key', ['private_key'], ({ kid }) => `the key ${kid.slice(0, 8)} of the audit log`, {
       key: 'kid',
     }),

@@ -8,6 +8,7 @@ import type {
   DecisionEvent,
   IdentityList,
 } from '#core/contract/deploy/control.ts';
+import type { SignedListsEvent } from '#core/contract/deploy/signed-lists.ts';
 import { SIGN_OF_LIFE } from '#core/contract/deploy/control.ts';
 import { type Installation, installationOf } from '#core/contract/deploy/installation.ts';
 import type { Log } from '#core/process/log.ts';
@@ -30,6 +31,7 @@ export type ControlEvent =
   | { readonly event: 'identity'; readonly data: IdentityList & NamedList }
   | { readonly event: 'names'; readonly data: { readonly names: readonly string[] } }
   | { readonly event: 'beside'; readonly data: SideSnapshotsEvent }
+  | { readonly event: 'signed'; readonly data: SignedListsEvent }
   | { readonly event: 'replay'; readonly data: ReplayRequest | ReplayEnd }
   | { readonly event: 'cancel'; readonly data: { readonly id: string } }
   | { readonly event: 'decision'; readonly data: DecisionEvent }
@@ -93,6 +95,7 @@ const EVENTS: ReadonlySet<string> = new Set([
   'identity',
   'names',
   'beside',
+  'signed',
   'replay',
   'cancel',
   'decision',

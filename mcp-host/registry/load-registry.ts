@@ -19,7 +19,7 @@ import { skillItem, skillName } from './skill.ts';
 import { literalLength, normalUri, parseUriTemplate } from '#core/lib/uri-template.ts';
 import { dialectNamed } from '#core/engines/index.ts';
 import { planQuery } from '#core/query/query.ts';
-import { FIND_TOOLS, FIND_TOOLS_ITEM } from './find-tools.ts';
+import { FIND_TOOLS, FIND_TOOLS_ITEM } from '#snapshots/format/find-tools-item.ts';
 import { toolItem } from './tool-item.ts';
 
 const SLICE = 200;

@@ -1,8 +1,5 @@
 import type { FrozenTool } from '#snapshots/format/format.ts';
-import { listingInOrder } from '#core/query/arguments.ts';
-
-/** The argument that carries the token of a two-step call. */
-export const TOKEN = 'confirm_token';
+import { servedListing } from '#snapshots/format/served-listing.ts';
 
 /** Claude Code cuts longer results unless the tool declares a higher limit, which may be at most the second number. */
 const USUAL_CHARACTERS = 50_000;
@@ -26,7 +23,7 @@ export const isDrawn = ({ return_type, view, two_step, transform_template }: Fro
  * @param view_uri address of the page that draws results; null: there is none.
  */
 export function toolItem(tool: FrozenTool, view_uri: string | null): Readonly<Record<string, unknown>> {
-  const listing = tool.two_step === true ? twoStep(listingInOrder(tool)) : listingInOrder(tool);
+  const listing = servedListing(tool);
   const meta = { ...longResultOf(tool), ...viewOf(tool, view_uri) };
   return Object.keys(meta).length === 0 ? listing : { ...listing, _meta: meta };
 }
@@ -41,19 +38,4 @@ function viewOf(tool: FrozenTool, uri: string | null): object {
   if (uri === null || !isDrawn(tool)) return {};
   const { view } = tool;
   return { ui: { resourceUri: uri }, 'ui/resourceUri': uri, ...(view !== undefined && { [VIEW_META]: view }) };
-}
-
-const TOKEN_SCHEMA = {
-  type: 'string',
-  description:
-    'Only to carry out what an earlier call of this tool described: the token from its answer, with the same arguments.',
-};
-
-/** The first answer of a two-step tool is not a result, so the output schema is removed. */
-function twoStep({ outputSchema: _, ...listing }: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  const { inputSchema: input } = listing;
-  if (typeof input !== 'object' || input === null || !('properties' in input)) return listing;
-  const { properties } = input;
-  if (typeof properties !== 'object') return listing;
-  return { ...listing, inputSchema: { ...input, properties: { ...properties, [TOKEN]: TOKEN_SCHEMA } } };
 }

@@ -9,7 +9,7 @@ import type { RequestOrigin } from '../auth/scheme.ts';
 import { type Caller, holderOf } from '#mcp-host/auth/caller.ts';
 import type { CandidateAuth } from '#mcp-host/auth/candidates.ts';
 import { rightsOf } from '#mcp-host/auth/rights.ts';
-import { definitionsAnswer, definitionsAt, isDefinitionsPath } from '#mcp-host/dispatch/definitions.ts';
+import { definitionsAnswer, definitionsAt, isDefinitionsPath, type Signatures } from '#mcp-host/dispatch/definitions.ts';
 import { type Dispatch, SESSION_HEADER } from '#mcp-host/dispatch/dispatch.ts';
 import { candidateAt, type Endpoint, endpointOf, FILE_PATH, WHOLE } from '#core/edge/mcp-endpoint.ts';
 import type { GrantableScopes, Exchange } from '#mcp-host/requests/request-record.ts';
@@ -26,6 +26,7 @@ import type { Views } from '#mcp-host/registry/views.ts';
 import { type Message, readMessage } from './body.ts';
 import { addressOf, asEvent, hostOf, isHttps, isRelative, pathOf, wantsEvents } from './request-parts.ts';
 import { comparedWith, createEarlyBodies, type EarlyBodies } from './early-bodies.ts';
+import { OPEN_PATHS } from './open-paths.ts';
 import { type Sse, SSE_METHODS, wrongMethod } from './sse.ts';
 import { markStreamed, sendingOf } from '#mcp-host/runtime/sending.ts';
 import type { Unread } from '#mcp-host/limits/unread.ts';
@@ -51,6 +52,8 @@ export interface HttpOptions {
   readonly servingAt: (endpoint: Endpoint) => CurrentView | undefined;
   /** The running canary; null: all callers get the same version. */
   readonly canary: () => Canary | null;
+  /** Signatures of the definitions; absent: this host has no server that signs. */
+  readonly signatures?: Signatures;
   readonly candidates: Pick<CandidateAuth, 'authenticate' | 'holds' | 'readsOnly'>;
   /** The platform compresses answers; absent: lists may be sent as gzip. */
   readonly compressed_outside?: boolean;
@@ -70,7 +73,6 @@ export interface HttpOptions {
 export type HostFetch = (request: Request, peer: Peer, path?: string) => Promise<Response> | Response;
 
 export const MCP_PATH = '/mcp';
-const APPS_CHALLENGE = '/.well-known/openai-apps-challenge';
 
 /**
  * The routes of the host: `/mcp` and the endpoints below it, the hashes of its definitions, the challenge of OpenAI, `/sse` and
@@ -89,8 +91,8 @@ export function createHttp(given: HttpOptions): HostFetch {
     const endpoint = is_sse ? WHOLE : endpointAt(path);
     const { download } = options;
     const is_file = download !== undefined && path.startsWith(FILE_PATH);
-    if (endpoint === null && path !== '/health' && path !== APPS_CHALLENGE && !isAuthPath(path) && !is_file)
-      return reply('{"error":"not_found"}', 404);
+    const open = OPEN_PATHS[path];
+    if (endpoint === null && open === undefined && !isAuthPath(path) && !is_file) return reply('{"error":"not_found"}', 404);
     const { headers } = request;
     const by_proxy = trusted_proxies.length > 0 && headers.has('x-forwarded-host');
     const requested_host = by_proxy ? requestedHost(headers, peer.address(), trusted_proxies) : headers.get('host');
@@ -98,7 +100,7 @@ export function createHttp(given: HttpOptions): HostFetch {
     // The front port may reach the host by an internal name, such as that of a container.
     if (!isServed(host) && !isOurs(headers, service_token)) {
       if (hostName(host) !== null) return refuse(403, 'This Host is not served here. Add its name to SVC_ALLOWED_HOSTS.');
-      return path === '/health' ? answerHealth(request, options) : refuse(400, NO_HOST);
+      return path === '/health' && open !== undefined ? open(request, serving(), options) : refuse(400, NO_HOST);
     }
     const now = serving();
     const origin = headers.get('origin');
@@ -118,13 +120,11 @@ export function createHttp(given: HttpOptions): HostFetch {
     const answered =
       endpoint !== null
         ? answer({ path, request, endpoint, peer, now, address, from, request_id }, options)
-        : path === '/health'
-          ? answerHealth(request, options)
+        : open !== undefined
+          ? open(request, now, options)
           : is_file
             ? download(path.slice(FILE_PATH.length), request, from, peer).then(markStreamed)
-            : path === APPS_CHALLENGE
-              ? answerChallenge(request, now)
-              : answerAuth(path, request, now, from, options);
+            : answerAuth(path, request, now, from, options);
     return origin === null ? answered : withCors(answered, origin);
   };
   return (request, peer, path = pathOf(request.url)) => {
@@ -162,23 +162,6 @@ async function withCors(answered: Response | Promise<Response>, origin: string):
   const response = await answered;
   setCors(response.headers, origin);
   return response;
-}
-
-/** Only requests with the service token get names, queues and metrics; others get the status. */
-async function answerHealth(request: Request, { health, service_token, health_is_readiness }: HttpOptions): Promise<Response> {
-  if (request.method !== 'GET') return reply('{"error":"method_not_allowed"}', 405, { allow: 'GET' });
-  const all = health();
-  const init = { status: health_is_readiness === true && all.status !== 'running' ? 503 : 200 };
-  if (isOurs(request.headers, service_token)) return Response.json(all, init);
-  const { status, snapshot_version, server_name, transport, uptime_seconds, access_tokens } = all;
-  return Response.json({ status, snapshot_version, server_name, transport, uptime_seconds, access_tokens }, init);
-}
-
-/** Proves to OpenAI that the domain belongs to the operator of the server. */
-function answerChallenge({ method }: Request, now: CurrentView): Response {
-  if (method !== 'GET') return reply('{"error":"method_not_allowed"}', 405, { allow: 'GET' });
-  const text = 'idle' in now ? null : (now.server.openai_apps_challenge ?? null);
-  return text === null ? reply('{"error":"not_found"}', 404) : new Response(text, { headers: { 'content-type': 'text/plain' } });
 }
 
 /** Answers requests for OAuth metadata and tokens, which need no credential. */
@@ -310,7 +293,7 @@ function answerTo(
     const may_ask = endpoint.toolset !== null && rights.may_ask.includes(endpoint.toolset) ? [endpoint.toolset] : [];
     return beyond === null || may_ask.length === 0 ? refuse(404, NOTHING_HERE) : scopeChallenge(may_ask, beyond);
   }
-  if (isDefinitionsPath(path)) return definitionsAnswer(request, seen);
+  if (isDefinitionsPath(path)) return definitionsAnswer(request, { seen, endpoint, whole: mine }, options.signatures);
   const exchange = {
     request,
     registry: seen,

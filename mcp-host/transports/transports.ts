@@ -3,6 +3,7 @@ import type { Network } from '#core/process/env/settings.ts';
 import type { Log } from '#core/process/log.ts';
 import type { ServingState } from '#mcp-host/dispatch/serving.ts';
 import type { Streams } from '#mcp-host/dispatch/streams.ts';
+import type { Signatures } from '#mcp-host/dispatch/definitions.ts';
 import { createUnread } from '#mcp-host/limits/unread.ts';
 import type { RunningCalls } from '#mcp-host/requests/running-calls.ts';
 import { createHttp, type HostFetch, type HttpOptions } from './http.ts';
@@ -22,6 +23,7 @@ export interface TransportSettings {
 
 interface Parts extends Pick<HttpOptions, 'dispatch' | 'auth' | 'candidates' | 'views' | 'health' | 'refused' | 'download'> {
   readonly serving: ServingState;
+  readonly signed: Signatures;
   readonly streams: Streams;
   readonly running: Pick<RunningCalls, 'arriving'>;
   readonly names: { accepted(): ReadonlySet<string> };
@@ -42,6 +44,7 @@ export function createTransports(
     auth,
     candidates,
     serving,
+    signed,
     streams,
     views,
     running,
@@ -66,6 +69,7 @@ export function createTransports(
     servingAt: serving.at,
     canary: serving.canary,
     candidates,
+    signatures: signed,
     ...(download !== undefined && { download }),
     health,
     unread: createUnread(),

@@ -16,7 +16,7 @@ import { move } from './move.ts';
 import { people } from './people.ts';
 import { PROGRAM_WORDS } from './programs.ts';
 import { vacuum } from './vacuum.ts';
-import { verify } from './verify.ts';
+import { verify } from './verify/verify.ts';
 import { exportConfiguration, importConfiguration } from './transfer.ts';
 
 /** Commands for the operator on the machine of the server, and commands that need only a token, from any machine. */

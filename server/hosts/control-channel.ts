@@ -23,6 +23,7 @@ import { namesEvent } from '#core/hosts/host-names.ts';
 import { decisionEvents } from '#core/identity/oauth/confirmations.ts';
 import { identityEvent } from '#core/identity/oauth/published.ts';
 import { tokensEvent } from '#core/identity/mcp-tokens.ts';
+import { signedListsEvent } from '#core/deploy/signing/sign.ts';
 import { createHostStream } from './host-stream.ts';
 
 const MAX_USAGE = 16 * 1024 * 1024;
@@ -133,6 +134,8 @@ function openStream(
     stream.send(await namesEvent(app));
     // The host's answer may reach another server, which must know the host by then.
     await app.hosts.settled();
+    const signed = await signedListsEvent(app);
+    if (signed !== null) stream.send(signed);
     stream.send(await eventForHost(app, have));
     stream.send(await sideSnapshotsEvent(app));
     decisionEvents(app).forEach(stream.send);

@@ -24,6 +24,7 @@ const KIND: Readonly<Record<HostEvent['event'], string>> = {
   identity: 'identity',
   names: 'names',
   beside: 'beside',
+  signed: 'signed',
   listen: 'listen',
   replay: 'replay',
   cancel: 'cancel',

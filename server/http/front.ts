@@ -3,7 +3,7 @@ import type { Context, Hono, MiddlewareHandler } from 'hono';
 import { httpsOrigin } from '#core/process/env.ts';
 import { AppError } from '#core/errors.ts';
 import { hostName } from '#core/edge/origins.ts';
-import { FILE_PATH } from '#core/edge/mcp-endpoint.ts';
+import { DEFINITION_KEYS_PATH, DEFINITIONS_PATH, FILE_PATH } from '#core/edge/mcp-endpoint.ts';
 import { REGISTER_PATH } from '#core/edge/registration.ts';
 import { challengeKey } from '#core/server-config/certificates.ts';
 import { readSettings } from '#core/settings/settings.ts';
@@ -34,7 +34,6 @@ const FRESH_MS = 1_000;
 const CHALLENGES = '/.well-known/acme-challenge/';
 const YEAR_SECONDS = 31_536_000;
 /** The paths of MCP: all that the MCP domain answers, and those that `mcp_proxy` forwards. The host routes paths below `/mcp`. */
-const DEFINITIONS = '/.well-known/mcp-definitions';
 const APPS_CHALLENGE = '/.well-known/openai-apps-challenge';
 export const MCP_PATHS: readonly string[] = [
   '/mcp',
@@ -42,8 +41,8 @@ export const MCP_PATHS: readonly string[] = [
   '/sse',
   '/messages',
   `${FILE_PATH}*`,
-  DEFINITIONS,
-  `${DEFINITIONS}/*`,
+  DEFINITIONS_PATH,
+  `${DEFINITIONS_PATH}/*`,
   APPS_CHALLENGE,
 ];
 const ABOUT_MCP = /^\/\.well-known\/oauth-(?:protected-resource|authorization-server)(?:\/mcp(?:\/.*)?|\/sse)?$/;
@@ -139,7 +138,8 @@ const isForMcp = (path: string): boolean =>
   MCP_PATHS.includes(path) ||
   path.startsWith('/mcp/') ||
   path.startsWith(FILE_PATH) ||
-  path.startsWith(`${DEFINITIONS}/`) ||
+  path.startsWith(`${DEFINITIONS_PATH}/`) ||
+  path === DEFINITION_KEYS_PATH ||
   path === '/oauth/token' ||
   path === REGISTER_PATH ||
   ABOUT_MCP.test(path) ||

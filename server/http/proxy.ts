@@ -3,7 +3,8 @@ import type { Context, Hono } from 'hono';
 import { AppError } from '#core/errors.ts';
 import { requireAgents } from '#core/identity/agent-bearers.ts';
 import { REQUESTED_ORIGIN, requestedOrigin } from '#core/edge/requested-address.ts';
-import { SSE_PATH } from '#core/edge/mcp-endpoint.ts';
+import { DEFINITION_KEYS_PATH, SSE_PATH } from '#core/edge/mcp-endpoint.ts';
+import { publishedKeys } from '#core/deploy/signing/keys.ts';
 import { refuseRegistration, REGISTER_PATH } from '#core/edge/registration.ts';
 import { clientAddress } from '#core/edge/client-address.ts';
 import { type Front, MCP_PATHS } from './front.ts';
@@ -57,6 +58,13 @@ export function addMcpProxy(app: ControlPlane, router: Hono<ServerEnv>, front: F
     const host = app.env.SVC_FASTMCP_HOST;
     return proxy(app, c, `http://${host.includes(':') ? `[${host}]` : host}:${mcp_port}`, 'The MCP server');
   };
+  // The server has the keys itself, so they do not depend on a host.
+  router.get(DEFINITION_KEYS_PATH, async (c) =>
+    c.body(JSON.stringify({ keys: await publishedKeys(app) }), 200, {
+      'content-type': 'application/jwk-set+json',
+      'cache-control': 'public, max-age=300',
+    }),
+  );
   for (const path of MCP_PATHS) router.all(path, forward);
   for (const name of WELL_KNOWN) {
     router.get(`/.well-known/${name}/mcp`, forward);

@@ -11,6 +11,7 @@ import type { HostOptions } from '#mcp-host/host-options.ts';
 import { dialledFetch } from '#mcp-host/runtime/runtime.ts';
 import { sideSnapshotFiles } from '#mcp-host/control/side-snapshot-files.ts';
 import { installationFile } from '#mcp-host/control/own-installation.ts';
+import { signedListsFile } from '#mcp-host/control/signed-lists.ts';
 import { snapshotFile } from '#mcp-host/control/snapshot-file.ts';
 
 /** Hosts of the tests, in the process of a test or in a program of their own: nothing here needs Bun. */
@@ -55,6 +56,7 @@ export function makeHost(
     file: snapshotFile(join(directory, 'host.json')),
     installation: installationFile(join(directory, 'installation.json')),
     beside: sideSnapshotFiles(join(directory, 'beside')),
+    signed: signedListsFile(join(directory, 'signatures.json')),
     auth: authSettings(directory),
     log: createLog('DEBUG', sink, 'host'),
     grace_ms: 2_000,

@@ -4,6 +4,7 @@ import type { Sealed } from '#core/contract/fields.ts';
 import * as v from 'valibot';
 import { BootId } from '#core/contract/observe/usage-batch.ts';
 import type { JWK } from 'jose';
+import type { SignedListsEvent } from './signed-lists.ts';
 
 /** A snapshot as sent to a host. Without a delta, the host already has it. */
 export interface SnapshotEvent {
@@ -89,6 +90,8 @@ export type HostEvent =
   | { readonly event: 'identity'; readonly data: IdentityList & NamedList }
   | { readonly event: 'names'; readonly data: { readonly names: readonly string[] } }
   | { readonly event: 'beside'; readonly data: SideSnapshotsEvent }
+  /** Sent before the snapshots that it is about. */
+  | { readonly event: 'signed'; readonly data: SignedListsEvent }
   | { readonly event: 'replay'; readonly data: ReplayRequest | ReplayEnd }
   /** Cancels a call for an administrator; a host that does not run it ignores the event. */
   | { readonly event: 'cancel'; readonly data: { readonly id: string } }

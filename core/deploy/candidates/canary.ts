@@ -19,6 +19,7 @@ import { canaryPlan, deployPlan } from './stored-canaries.ts';
 import { randomBytes } from 'node:crypto';
 import { authorOf } from '#core/context/roles.ts';
 import { publishSideSnapshots } from './side-snapshots.ts';
+import type { WithSigning } from '#core/deploy/signing/sign.ts';
 import type { WithHosts } from '#core/hosts/host-registry.ts';
 import { elapsed, publish } from '#core/deploy/publish.ts';
 import {
@@ -334,7 +335,7 @@ async function storeServed(
 }
 
 async function abort(
-  context: Context<WithSources & WithHosts & WithSnapshots>,
+  context: Context<WithSources & WithHosts & WithSnapshots & WithSigning>,
   row: CanaryRow,
   reason: string,
 ): Promise<CanaryRow> {

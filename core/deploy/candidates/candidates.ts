@@ -20,6 +20,7 @@ import { runGates, allowedBy } from '../gates/gate.ts';
 import { DRY_RUN_GATES } from '../gates/index.ts';
 import { prepareWorkingCopy, type PreparedCopy } from '../prepare.ts';
 import { mcpUrl } from '#core/settings/public-urls.ts';
+import type { WithSigning } from '#core/deploy/signing/sign.ts';
 import { publishSideSnapshots } from './side-snapshots.ts';
 import { issuerExpiry, issuerHolds, refuseIssuer } from './issuer.ts';
 import { runningCanary } from '#core/versions/deployment.ts';
@@ -169,7 +170,7 @@ async function remove(
  * Removes candidates when they expire, and when their creator loses the credential or the rights. @returns a function that stops
  * it.
  */
-export function startCandidateCleanup(app: WithSources & WithDeployLock & WithHosts & WithSnapshots): () => void {
+export function startCandidateCleanup(app: WithSources & WithDeployLock & WithHosts & WithSnapshots & WithSigning): () => void {
   const work = async (): Promise<void> => {
     if ((await ended(app)).length === 0) return;
     await exclusively(app, async () => {

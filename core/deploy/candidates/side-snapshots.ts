@@ -1,5 +1,7 @@
 import type { Platform } from '#core/platform/platform.ts';
 import type { WithHosts } from '#core/hosts/host-registry.ts';
+import { publishSigned, type WithSigning } from '#core/deploy/signing/sign.ts';
+import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
 import { afterCommit } from '#core/platform/after-commit.ts';
 import { signal } from '#core/platform/signals.ts';
 import { canonical, checksum } from '#snapshots/format/canonical.ts';
@@ -35,9 +37,10 @@ export const sideSnapshotsEvent = async (app: Platform): Promise<HostEvent> => (
 });
 
 /** Sends the candidates and the canary to every host, and waits for the answers. @returns the refusals. */
-export async function publishSideSnapshots(app: Platform & WithHosts): Promise<string[]> {
+export async function publishSideSnapshots(app: Platform & WithHosts & WithSnapshots & WithSigning): Promise<string[]> {
   const refused = await afterCommit(app, 'telling hosts of candidates', async () => {
     await app.hosts.refresh().catch(() => undefined);
+    await publishSigned(app);
     const data = await readSideSnapshots(app);
     return app.hosts.answers(sideSnapshotsRequest(data.revision), app.waits.hosts_ms, async () => {
       app.hosts.publish({ event: 'beside', data });

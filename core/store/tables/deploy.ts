@@ -1,6 +1,7 @@
 import type { LeafKind } from '#core/contract/entities.ts';
 import type { Counts } from '#core/contract/deploy/deploy.ts';
-import type { StoredActor } from '#core/contract/fields.ts';
+import type { JWK } from 'jose';
+import type { Sealed, StoredActor } from '#core/contract/fields.ts';
 import type { Kit } from '../kit.ts';
 
 /** Deployed versions, and the changes that a deploy has to read. */
@@ -35,5 +36,18 @@ export const deployTables = (k: Kit) => ({
     active_version: k.int(),
     last_error: k.text(),
     deployed_at: k.text(),
+  }),
+  /** Keys that sign the lists of definitions. */
+  definition_keys: k.table('definition_keys', {
+    /** Thumbprint of the public key (RFC 7638). */
+    kid: k.text().primaryKey(),
+    /** `next`: published, but not signing yet. `retired`: only verifies. */
+    state: k.text().$type<'next' | 'current' | 'retired'>().notNull(),
+    public_key: k.json<JWK>().notNull(),
+    /** A JWK sealed as `definition_key/<kid>/private_key`; null once the key is retired. */
+    private_key: k.json<Sealed | null>(),
+    created_at: k.text().notNull(),
+    /** When it reached its state. */
+    since: k.text().notNull(),
   }),
 });

@@ -49,6 +49,8 @@ export function peopleTables(k: Kit) {
       last_seen_at: k.text().notNull(),
       expires_at: k.text().notNull(),
       revoked_at: k.text(),
+      /** When the person last proved with a password or a code who they are; null: at the sign-in. */
+      proved_at: k.text(),
     },
     (t) => [k.index('sessions_person').on(t.person_id)],
   );

@@ -217,6 +217,18 @@ export function usageTables(k: Kit) {
     },
     (t) => [k.unique('traffic_key').on(t.seconds, t.start)],
   );
+  /** The revisions of the protocol that each client used. */
+  const client_versions = k.table(
+    'client_versions',
+    {
+      /** Name and version, as the client states them; '': none. */
+      client: k.text().notNull(),
+      protocol_version: k.text().notNull(),
+      first_at: k.text().notNull(),
+      last_at: k.text().notNull(),
+    },
+    (t) => [k.unique('client_versions_key').on(t.client, t.protocol_version), k.index('client_versions_time').on(t.last_at)],
+  );
   /** One row per start of a host: its last stored batch, and its queues at that time. */
   const host_reports = k.table(
     'host_reports',
@@ -231,5 +243,15 @@ export function usageTables(k: Kit) {
     (t) => [k.index('host_reports_time').on(t.reported_at)],
   );
   const calls = { request_logs, mcp_sessions, mcp_session_names, mcp_lists };
-  return { ...calls, refusals, refusal_counts, usage_series, caller_series, usage_callers, traffic, host_reports };
+  return {
+    ...calls,
+    client_versions,
+    refusals,
+    refusal_counts,
+    usage_series,
+    caller_series,
+    usage_callers,
+    traffic,
+    host_reports,
+  };
 }

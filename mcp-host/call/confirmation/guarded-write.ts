@@ -18,7 +18,7 @@ import {
   tooFast,
   unanswered,
 } from './pending-call.ts';
-import { TOKEN } from '#mcp-host/registry/tool-item.ts';
+import { TOKEN } from '#snapshots/format/served-listing.ts';
 import { declaredIn, opensPages, showsForms } from '#mcp-host/protocol/client-capabilities.ts';
 import { ANSWER, type WriteQuestion, pageMessage, questionOf, rowsOf, pageAnswer, titleOf } from './question.ts';
 

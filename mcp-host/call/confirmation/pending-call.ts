@@ -10,7 +10,7 @@ import { isStopping } from '#mcp-host/requests/running-calls.ts';
 import { whileWaiting } from '#mcp-host/requests/request-record.ts';
 import { pageAnswer, titleOf } from './question.ts';
 import { AppError } from '#core/errors.ts';
-import { TOKEN } from '#mcp-host/registry/tool-item.ts';
+import { TOKEN } from '#snapshots/format/served-listing.ts';
 import type { Changes } from '#core/engines/shared/source.ts';
 import { type Sealing, createSealing } from '#core/lib/sealing.ts';
 

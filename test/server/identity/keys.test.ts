@@ -183,7 +183,7 @@ describe.each(kinds)('on %s', (name, on_postgres) => {
     expect(keysOf(await sealedBlobs(app))).toEqual([keyIdOf(NEW)]);
     expect(await rewrapSecrets(app)).toMatchObject({ active_snapshot: false });
     expect(await use(app, OLD)).toMatchObject({ entities: 0, removable: true });
-    expect(await use(app, NEW)).toMatchObject({ entities: 7, active_snapshot: true });
+    expect(await use(app, NEW)).toMatchObject({ entities: 9, active_snapshot: true });
     const after = await restart(NEW);
     expect(await secretFaults(after)).toEqual([]);
     const texts = (await sealedBlobs(after)).flatMap((blob) => blobSecrets(blob));
@@ -231,7 +231,7 @@ describe.each(kinds)('on %s', (name, on_postgres) => {
     expect(await use(app, OLD)).toMatchObject({ entities: 0, active_snapshot: false, snapshots: 1, removable: true });
     expect(await use(app, NEW)).toMatchObject({
       current: true,
-      entities: 6,
+      entities: 8,
       active_snapshot: true,
       // The older one shares the server's configuration with the active one.
       snapshots: 2,
@@ -284,7 +284,7 @@ describe('a start', () => {
     await fill(await restart(OLD));
     const app = await restart(OLD, NEW, OTHER);
     expect(await keysReport(app)).toEqual([
-      expect.objectContaining({ key_id: keyIdOf(OLD), current: true, entities: 6, removable: false }),
+      expect.objectContaining({ key_id: keyIdOf(OLD), current: true, entities: 8, removable: false }),
       expect.objectContaining({ key_id: keyIdOf(NEW), entities: 0, snapshots: 0, history: 0, removable: true }),
       expect.objectContaining({ key_id: keyIdOf(OTHER), entities: 0, removable: true }),
     ]);
@@ -304,6 +304,7 @@ describe('a start', () => {
       'history',
       'signing_keys',
       'audit_keys',
+      'definition_keys',
     ];
     for (const [name, table] of Object.entries(app.store.tables)) {
       const rows: unknown[] = await app.store.db.select().from(table as ControlPlane['store']['tables']['tools']);
