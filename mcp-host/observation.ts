@@ -1,4 +1,4 @@
-import { type Observe, clientOf, type RequestRecord, sessionDigest } from './requests/request-record.ts';
+import { type Observe, clientOf, type RequestRecord, revisionOf, sessionDigest } from './requests/request-record.ts';
 import type { Registry } from './registry/registry.ts';
 import type { Readiness } from '#core/edge/probes.ts';
 import { type HostHealth, healthOf, readinessOf } from './observe/health.ts';
@@ -160,6 +160,7 @@ function listRead(record: RequestRecord, now: number): ListRead | null {
     ...(session !== null && { session: sessionDigest(session) }),
     timestamp: now,
     method,
+    protocol_version: revisionOf(record),
     duration_ms: Math.round((performance.now() - started) * 1_000) / 1_000,
   };
 }

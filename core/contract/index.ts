@@ -1,5 +1,6 @@
 import type * as v from 'valibot';
 import { audit } from './observe/audit.ts';
+import { clientVersions } from './observe/client-versions.ts';
 import { mcpSessions } from './observe/mcp-sessions.ts';
 import { mcpTokens } from './identity/mcp-tokens.ts';
 import { tokenEndOperations } from './identity/token-ends.ts';
@@ -83,6 +84,7 @@ export const operations = {
   ...calls,
   ...audit,
   ...mcpSessions,
+  ...clientVersions,
   ...insights,
   ...notices,
   ...noticeEvents,

@@ -49,6 +49,7 @@ import { signingKeyHandlers } from '#core/identity/oauth/key-handlers.ts';
 import { oauthRequestHandlers } from '#core/identity/oauth/requests.ts';
 import { prompt } from '#core/definitions/prompts.ts';
 import { resource } from '#core/definitions/resources.ts';
+import { clientVersionHandlers } from '#core/observe/client-versions.ts';
 import { sessionHandlers } from '#core/observe/sessions/session-handlers.ts';
 import { trafficHandlers } from '#core/observe/traffic/traffic-handlers.ts';
 import { schemaHandlers } from '#core/definitions/schema.ts';
@@ -99,6 +100,7 @@ export const handlers: Handlers<ControlPlane> = {
   ...failureHandlers,
   ...auditHandlers,
   ...sessionHandlers,
+  ...clientVersionHandlers,
   ...findHandlers,
   ...insightHandlers,
   ...runningCallHandlers,

@@ -8,6 +8,7 @@ import { rowsOf } from '#core/store/columns.ts';
 import { enterAudit } from '#core/records/audit-log.ts';
 import type { Db } from '#core/store/store.ts';
 import { callerNames } from './caller-names.ts';
+import { noteClientVersions } from './client-versions.ts';
 import { countCalls } from './count-calls.ts';
 import { addToSessions } from './sessions/mcp-sessions.ts';
 import { storeRefusals } from './refusals.ts';
@@ -43,6 +44,7 @@ export async function storeUsage(app: Platform, host_id: string, sent: UsageBatc
     if (calls.timestamp.length + lists.length > 0) {
       await takeTurns(app, tx);
       sessions = await addToSessions(app, tx, groups, cells, lists);
+      await noteClientVersions(app, tx, groups, cells, lists);
     }
     if (calls.timestamp.length > 0) {
       const session_ids = cell_of.map((index) => sessions[index] ?? 0);

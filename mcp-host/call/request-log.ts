@@ -9,7 +9,7 @@ import { isSent } from '#core/query/arguments.ts';
 import { liftedColumns, maskArgument, type Pseudonym } from '#core/query/masks.ts';
 import { isMembers } from '#mcp-host/protocol/messages.ts';
 import type { ArgumentNote } from '#mcp-host/requests/usage-item.ts';
-import { clientOf, durationOf, sessionDigest, traceIdOf } from '#mcp-host/requests/request-record.ts';
+import { clientOf, durationOf, revisionOf, sessionDigest, traceIdOf } from '#mcp-host/requests/request-record.ts';
 
 /** Adds an ended call to the request log. @param members the result that a model reads; null: the call failed. */
 export function logCall(
@@ -48,6 +48,7 @@ function groupOf(kind: CallGroup['kind'], entity: Logged, { caller, identity, re
   const { session: opened, confirmation } = record;
   const { snapshot_version, side } = registry;
   const client = clientOf(record);
+  const protocol_version = revisionOf(record);
   const session = opened === null ? undefined : sessionDigest(opened);
   const connection_id = record.connection?.id ?? null;
   const known = latest.get(entity);
@@ -56,6 +57,7 @@ function groupOf(kind: CallGroup['kind'], entity: Logged, { caller, identity, re
     known.snapshot_version === snapshot_version &&
     known.connection_id === connection_id &&
     known.client === client &&
+    known.protocol_version === protocol_version &&
     known.token_prefix === caller.token_prefix &&
     known.caller === caller.ids &&
     known.session === session &&
@@ -72,6 +74,7 @@ function groupOf(kind: CallGroup['kind'], entity: Logged, { caller, identity, re
     connection_id,
     snapshot_version,
     client,
+    protocol_version,
     token_prefix: caller.token_prefix,
     ...(caller.ids !== undefined && { caller: caller.ids }),
     ...(session !== undefined && { session }),

@@ -311,9 +311,9 @@ function createGroups() {
   const latest = new Map<string | null, number>();
   const keyOf = ({ entity_id, session }: CallGroup) => (session === undefined ? entity_id : `${session} ${entity_id}`);
   const find = (group: CallGroup): number => {
-    const { kind, name, entity_id, snapshot_version, client, token_prefix, canary, confirmation, caller, session, unmasked } =
-      group;
-    const who = [client, token_prefix, caller, session];
+    const { kind, name, entity_id, snapshot_version, canary, confirmation, unmasked } = group;
+    const { client, protocol_version, token_prefix, caller, session } = group;
+    const who = [client, protocol_version, token_prefix, caller, session];
     const key = JSON.stringify([kind, name, entity_id, snapshot_version, canary, confirmation, unmasked, ...who]);
     const known = indexes.get(key);
     if (known !== undefined) return known;
@@ -335,13 +335,15 @@ function createGroups() {
 
 function isSame(known: CallGroup | undefined, group: CallGroup): boolean {
   if (known === group) return true;
-  const { name, snapshot_version, client, token_prefix, canary, confirmation, caller, session, unmasked } = group;
+  const { name, snapshot_version, client, protocol_version, token_prefix, canary, confirmation, caller, session, unmasked } =
+    group;
   return (
     known?.name === name &&
     known.unmasked === unmasked &&
     known.canary === canary &&
     known.snapshot_version === snapshot_version &&
     known.client === client &&
+    known.protocol_version === protocol_version &&
     known.token_prefix === token_prefix &&
     known.caller === caller &&
     known.session === session &&

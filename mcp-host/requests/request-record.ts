@@ -10,7 +10,7 @@ import type { Caller } from '#mcp-host/auth/caller.ts';
 import type { Registry } from '#mcp-host/registry/registry.ts';
 import type { Endpoint } from '#core/edge/mcp-endpoint.ts';
 import type { Peer } from '#mcp-host/runtime/types.ts';
-import { type RpcMessage, isMembers } from '#mcp-host/protocol/messages.ts';
+import { HEADERLESS_VERSION, isMembers, MODERN_VERSION, type RpcMessage } from '#mcp-host/protocol/messages.ts';
 import type { Session } from './sessions.ts';
 import type { UsageItem } from './usage-item.ts';
 import { createHash } from 'node:crypto';
@@ -144,6 +144,10 @@ export const methodLabel = ({ message, known }: Pick<RequestRecord, 'message' | 
 /** Name and version, as the client states them. */
 export const clientOf = ({ protocol, session }: RequestRecord): string =>
   protocol.modern ? protocol.client : (session?.client ?? '');
+
+/** The revision of the protocol that the client uses. */
+export const revisionOf = ({ protocol, session }: Pick<RequestRecord, 'protocol' | 'session'>): string =>
+  protocol.modern ? MODERN_VERSION : (session?.version ?? protocol.version ?? HEADERLESS_VERSION);
 
 const digests = new WeakMap<Session, string>();
 

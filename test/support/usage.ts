@@ -18,7 +18,7 @@ export function toBatch(records: readonly Partial<Call>[]) {
   const list = <K extends keyof Call>(name: K) => records.map((record) => record[name] as Call[K]);
   return {
     groups: records.map(({ kind, name, entity_id, connection_id, snapshot_version, client, token_prefix, ...rest }) => {
-      const { canary, confirmation, caller, session, unmasked } = rest;
+      const { canary, confirmation, caller, session, unmasked, protocol_version } = rest;
       const group = { kind, name, entity_id, connection_id, snapshot_version, client, token_prefix };
       return {
         ...group,
@@ -27,6 +27,7 @@ export function toBatch(records: readonly Partial<Call>[]) {
         ...(caller === undefined ? {} : { caller }),
         ...(session === undefined ? {} : { session }),
         ...(unmasked === undefined ? {} : { unmasked }),
+        ...(protocol_version === undefined ? {} : { protocol_version }),
       };
     }),
     calls: {

@@ -49,6 +49,8 @@ export const CallGroup = v.object({
   caller: v.optional(CallerIds),
   /** Digest of the session ID; absent: the protocol has no sessions. */
   session: v.optional(cut(32)),
+  /** Revision of the protocol that the client used. Hosts of earlier versions do not report it. */
+  protocol_version: v.optional(cut(32)),
   /** Columns whose mask was lifted for the caller. Absent: none. */
   unmasked: v.optional(v.pipe(v.array(cut(255)), v.maxLength(200))),
 });
@@ -133,6 +135,7 @@ export const ListRead = v.object({
   /** Milliseconds since 1970. */
   timestamp: v.pipe(count, v.integer(), v.maxValue(LATEST_MS)),
   method: cut(64),
+  protocol_version: v.optional(cut(32)),
   duration_ms: count,
 });
 export type ListRead = v.InferOutput<typeof ListRead>;

@@ -8,6 +8,7 @@ import { forgetActivity } from '../agent-activity.ts';
 import { readMeta, writeMeta } from '#core/store/meta.ts';
 import type { Db } from '#core/store/store.ts';
 import { forgetArguments } from '../logged-arguments.ts';
+import { forgetClientVersions } from '../client-versions.ts';
 import { forgetSeries } from './series-retention.ts';
 import { deleteOrphanedHistory } from './gone-history.ts';
 import { forgetSessions, inPages } from './session-retention.ts';
@@ -82,6 +83,7 @@ async function forget(app: Platform, { together, after }: Forgetters, most_logs:
     for (const forgetOthers of together) await forgetOthers(app, tx);
   });
   await forgetSeries(app);
+  await forgetClientVersions(app);
   for (const forgetOthers of after) await forgetOthers(app);
   await forgetActivity(app);
   await deleteOrphanedHistory(app);

@@ -66,6 +66,7 @@ const FRESHNESS = {
   logs: { from: ['calls'], spacing_ms: 5_000 },
   'logs.get': FIXED,
   mcp_sessions: { from: ['calls'], spacing_ms: 10_000 },
+  clients: { from: ['calls'], spacing_ms: 60_000 },
   insights: { from: ['calls', ...CONFIGURATION], spacing_ms: 30_000 },
   flow: { from: [...CONFIGURATION, ...DEPLOYS] },
   'flow.traffic': { from: [...CONFIGURATION, ...DEPLOYS, 'calls'], spacing_ms: 2_000, age_ms: 60_000 },

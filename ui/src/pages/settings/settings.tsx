@@ -14,6 +14,7 @@ import { AuthPart } from './auth-part.tsx';
 import { ChecksPart } from './checks-part.tsx';
 import { GuardPart } from './guard-part.tsx';
 import { type PartProps, Setting, SettingsForm, SettingsSection, useSettings } from './settings-form.tsx';
+import { RefusedClients } from './refused-clients.tsx';
 import { SignInPart } from './sign-in-part.tsx';
 import { TlsPart } from './tls-part.tsx';
 import { VariablesPart } from './variables-part.tsx';
@@ -113,7 +114,9 @@ function GeneralPart(props: PartProps) {
         title="Protocol"
         lead="The oldest revision of MCP that clients may speak."
         fields={['min_protocol_version']}
-      />
+      >
+        <RefusedClients least={form.values.min_protocol_version} />
+      </SettingsSection>
       <SettingsSection
         title="Files"
         lead="Tools can offer their whole result as a file, for callers of a toolset with files."
