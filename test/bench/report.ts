@@ -23,6 +23,22 @@ export function table(head: readonly string[], rows: readonly (readonly (string 
   return [row(head), row(head.map(() => '---')), ...rows.map(row)].join('\n');
 }
 
+/** The cells of a table, by the head of their column; throws for a column that the table does not have. */
+export function cellsOf(text: string): ((column: string) => string)[] {
+  const lines = text.split('\n').filter((line) => line.startsWith('|'));
+  const [head = [], , ...rows] = lines.map((line) =>
+    line
+      .split('|')
+      .map((cell) => cell.trim())
+      .slice(1, -1),
+  );
+  return rows.map((cells) => (column) => {
+    const cell = cells[head.indexOf(column)];
+    if (cell === undefined) throw new Error(`The table has no column ${column}: ${head.join(', ')}`);
+    return cell;
+  });
+}
+
 /** A gate on a ratio: at least (`>=`) or at most (`<=`) so many times the other. */
 export function ratioGate(what: string, ours: number, other: number, sign: '>=' | '<=', limit: number, bound: string): Gate {
   const ratio = ours / other;
