@@ -18,6 +18,7 @@ export const ERROR_STATUS = {
   secrets_unavailable: 409,
   too_many_rows: 409,
   not_countable: 409,
+  plan_too_large: 409,
   too_large: 413,
   unsupported_media_type: 415,
   invalid: 422,

@@ -41,6 +41,8 @@ function idArgument(operation: OperationName): string | null {
 /** Arguments that the server refuses from every token. A tool does not list them, but passes them on to be refused. */
 function closedTo(operation: OperationName): readonly string[] {
   const [noun = '', verb = ''] = operation.split('.');
+  // Only a signed-in person can pretend to be a caller.
+  if (noun === 'preview') return ['caller'];
   if (!['create', 'update'].includes(verb)) return [];
   const kind = kindOf(noun);
   if (kind !== undefined) return closedNames(ENTITIES[kind].draft.entries);

@@ -82,7 +82,7 @@ export const definitionTags = field(Tags, {
 export const TransformTemplate = v.pipe(
   TemplateText,
   v.description(
-    'Jinja2-style; its output is the result. Reads rows (objects), params.<name>, vars.<name>, caller.<field> (sub, name, email, client_id, groups, token, claims)',
+    'Jinja2-style. Reads rows (objects), params.<name>, vars.<name>, caller.<field> (sub, name, email, client_id, groups, token, claims)',
   ),
 );
 
@@ -110,7 +110,7 @@ export const MOST_AT_ONCE = 500;
 /** Common filters of all lists of entities. */
 export const entityFilters = {
   ...listInput(MOST_AT_ONCE),
-  search: v.pipe(v.optional(textBetween(1, 200)), v.description('Words of names, descriptions and tags, in any order')),
+  search: v.pipe(v.optional(textBetween(1, 200)), v.description('Words of names, descriptions and tags')),
   enabled: v.optional(v.boolean()),
 };
 

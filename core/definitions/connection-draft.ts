@@ -8,6 +8,7 @@ import { extraFault, extrasThereAre } from '#core/engines/shared/extras.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
 import type { StoredSecret } from '#core/contract/fields.ts';
 import { sealSsh, type SshDraft, sshFaults, sshKeyFaults } from './ssh-draft.ts';
+import { hostFaults } from './checks/hosts.ts';
 import { sessionFaults } from './checks/session.ts';
 import { changesAny } from '#core/records/versioned.ts';
 import { guardDraft } from '#core/records/prompt-guard.ts';
@@ -38,7 +39,7 @@ function mergeDraft(before: ConnectionRow, patch: { [K in keyof ConnectionDraft]
 /** Checks a connection before it is stored, and seals its secrets. @param before the stored connection. */
 export async function prepareConnection(context: Context, id: string, draft: Draft, before: ConnectionRow | null) {
   refuseForeignSecrets(draft.extra_params, before);
-  refuseFields([...wrongExtras(draft, before), ...sessionFaults(draft), ...sshFaults(draft)]);
+  refuseFields([...wrongExtras(draft, before), ...hostFaults(draft), ...sessionFaults(draft), ...sshFaults(draft)]);
   refuseConnection(context.actor, before, draft);
   await refuseReferences(context, before, secretsOf(draft));
   refuseFields([...certificateFaults(draft, before), ...(await sshKeyFaults(draft.ssh))]);

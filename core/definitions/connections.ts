@@ -19,12 +19,14 @@ import {
   wrongExtras,
 } from './connection-draft.ts';
 import { plainSsh, showSsh, sshFaults, sshKeyFaults } from './ssh-draft.ts';
+import { NO_PRIMARY } from '#core/engines/shared/hosts/host-choice.ts';
 import { HostKeyFault } from '#core/engines/shared/tunnel/faults.ts';
 import { createEntity } from './entity.ts';
 import { ownedBy } from './owners.ts';
 import { ROWS_PER_STATEMENT } from '#core/records/versioned.ts';
 import { EntityStore } from './entity-store.ts';
 import { refuseUnknownVariables } from './checks/variables.ts';
+import { hostFaults } from './checks/hosts.ts';
 import { sessionFaults } from './checks/session.ts';
 import { createShop, SHOP_FILE } from '#core/sources/sample-shop.ts';
 import type { ConnectionRow } from '#core/sources/source-pool.ts';
@@ -58,6 +60,7 @@ export const connectionHandlers: Pick<Handlers, Extract<keyof Handlers, `connect
     const refusal = [
       ...requiredFields(draft),
       ...wrongExtras(draft, null),
+      ...hostFaults(draft),
       ...sessionFaults(draft),
       ...sshFaults(draft),
       ...certificateFaults(draft, null),
@@ -133,7 +136,7 @@ async function testSource(source: Source, chosen: DbType, within_ms: number): Pr
   const started = performance.now();
   const latency = () => Math.round((performance.now() - started) * 10) / 10;
   try {
-    const report = await withinTimeout(source.test(), within_ms);
+    const [report, hosts] = await withinTimeout(Promise.all([source.test(), source.hosts?.()]), within_ms);
     const db_type = kindOfServer(chosen, report.server_version);
     return {
       success: true,
@@ -142,6 +145,7 @@ async function testSource(source: Source, chosen: DbType, within_ms: number): Pr
       server_version: report.server_version,
       ...(db_type === chosen ? {} : { db_type }),
       ...(report.limits === undefined || report.limits.length === 0 ? {} : { limits: [...report.limits] }),
+      ...(hosts && { hosts: [...hosts] }),
       warnings: [...report.warnings],
     };
   } catch (error) {
@@ -161,6 +165,7 @@ const TEST_CODES: readonly (TestResult['code'] & string)[] = [
   'database_missing',
   'tls_failed',
   'private_network_blocked',
+  NO_PRIMARY,
 ];
 
 function toFailure(error: unknown): TestResult {

@@ -4,7 +4,7 @@ import { AppError, invalidField } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/context/context.ts';
 import { estimateTokens } from '#core/lib/tokens.ts';
 import { pageColumns, refuse, shownOutput, toolListing } from '#snapshots/freeze/entities.ts';
-import { resultShape } from '#core/contract/definitions/pages.ts';
+import { planLimits, resultShape } from '#core/contract/definitions/pages.ts';
 import { dialectNamed } from '#core/engines/index.ts';
 import { pagingOf } from '#core/lib/sql/paging.ts';
 import type { Compiled } from '#snapshots/freeze/compile.ts';
@@ -14,6 +14,7 @@ import { guardDraft } from '#core/records/prompt-guard.ts';
 import { createOwned, type GuardCheck } from './owned.ts';
 import { ownerOf } from './owners.ts';
 import { refuseView } from './checks/view.ts';
+import { refusePlanLimits } from './checks/plan-limits.ts';
 import { refuseShape } from './checks/result-shape.ts';
 import {
   withinTimeout,
@@ -33,6 +34,7 @@ export const tool = createOwned<'tool', ToolDraft>('tool', {
     ...(Object.keys(writeGuard) as (keyof typeof writeGuard)[]),
     ...(Object.keys(resultShape) as (keyof typeof resultShape)[]),
     'max_tokens',
+    ...(Object.keys(planLimits) as (keyof typeof planLimits)[]),
     'ask_missing',
     'connection_id',
     'sql_query',
@@ -96,6 +98,7 @@ export async function prepareTool(
   // The result of a template has other columns than the statement.
   refuseView(draft, draft.transform_template === null ? compiled.columns : null);
   refuseShape(draft, read_only, classification);
+  refusePlanLimits(draft, read_only, connection.db_type);
   if (draft.page_by.length > 0 && !isRefused(compiled)) await checkPages(context.app, connection, draft, compiled);
   const values = { ...draft, read_only };
   atField('sql_query', () => refuse(values, compiled, connection, context.app.env.SVC_ALLOW_PASSTHROUGH_SQL));

@@ -70,19 +70,23 @@ export const serverHandlers: Pick<
   },
 };
 
+const SILENT = { healthy: false, lag_ms: null };
+
 /** Tests whether the database of every deployed connection answers, with the deployed settings. */
 async function probeConnections(app: WithSources, deployed: readonly FrozenConnection[]) {
   const sources = createFrozenSources(app);
-  const answers = async (connection: FrozenConnection): Promise<boolean> => {
-    await (await sources.of(connection)).test();
-    return true;
+  const answers = async (connection: FrozenConnection) => {
+    const source = await sources.of(connection);
+    const [, hosts = []] = await Promise.all([source.test(), source.hosts?.()]);
+    const lags = hosts.flatMap(({ lag_ms }) => (lag_ms === null ? [] : [lag_ms]));
+    return { healthy: true, lag_ms: lags.length === 0 ? null : Math.max(...lags) };
   };
   const probed = await Promise.all(
     deployed
       .toSorted((a, b) => (a.name < b.name ? -1 : 1))
       .map(async (connection) => {
-        const healthy = await withTimeout(answers(connection), PROBE_TIMEOUT_MS, () => false).catch(() => false);
-        return { id: connection.id, name: connection.name, healthy };
+        const probed = await withTimeout(answers(connection), PROBE_TIMEOUT_MS, () => SILENT).catch(() => SILENT);
+        return { id: connection.id, name: connection.name, ...probed };
       }),
   );
   app.background(sources.close());

@@ -62,6 +62,7 @@ export const CONNECTION_TYPES: readonly ConnectionType[] = [...ENGINE_KINDS.valu
   extra_fields: engine.extras.map(({ field }) => field),
   session_values: engine.session?.kinds.includes(kind.db_type) === true,
   ssh: engine.tunnels === true,
+  hosts: engine.replicated?.includes(kind.db_type) === true,
   session_roles: engine.session?.kinds.includes(kind.db_type) === true && engine.session.roles,
   supported: true,
   note: kind.note,

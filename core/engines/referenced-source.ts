@@ -3,6 +3,7 @@ import type { BoundStatement } from '#core/lib/sql/result.ts';
 import { referencesIn } from '#core/lib/sealed-values.ts';
 import type { SecretReader } from '#core/lib/secrets.ts';
 import { type ConnectionSettings, type SealedConnection, toSettings } from './shared/connection-settings.ts';
+import { NO_ESTIMATE } from './shared/plans/estimate.ts';
 import type { PipelineSlot, Source } from './shared/source.ts';
 
 /** How often a source asks whether its references have other secrets. Most answers come from the cache. */
@@ -101,6 +102,9 @@ function followSecrets(
     ...(has.explain && {
       explain: (...args) => run((source) => source.explain?.(...args) ?? source.query(args[0], args[2])),
     }),
+    ...(has.estimate && {
+      estimate: (...args) => run((source) => source.estimate?.(...args) ?? Promise.resolve(NO_ESTIMATE)),
+    }),
     ...(has.pipelineSlot && { pipelineSlot: (statement, sessions) => slotOf(inUse(), statement, sessions, afterRefusal) }),
     tables: (filter) => run((source) => source.tables(filter)),
     columns: (...args) => run((source) => source.columns(...args)),
@@ -110,6 +114,7 @@ function followSecrets(
     }),
     ...(has.cannotCount && { cannotCount: (text) => run((source) => source.cannotCount?.(text) ?? Promise.resolve(null)) }),
     ...(has.filesChanged && { filesChanged: () => current.source.filesChanged?.() }),
+    ...(has.hosts && { hosts: () => run((source) => source.hosts?.() ?? Promise.resolve([])) }),
     test: () => run((source) => source.test()),
     sessions: () => current.source.sessions(),
     async close() {

@@ -30,7 +30,9 @@ export async function tryTool(
     if (values === undefined) return { name, read_only, parameters, preview: null };
     if (!read_only) throw new AppError('invalid', `${name} changes data, so it cannot be tried before it is approved.`);
     const { connection_id, sql_query, transform_template, masks, return_type, text_format } = tool;
-    const statement = { connection_id, sql_query, transform_template, masks, return_type, text_format };
+    const { max_plan_rows, max_plan_cost, plan_limit } = tool;
+    const limits = { max_plan_rows, max_plan_cost, plan_limit };
+    const statement = { connection_id, sql_query, transform_template, masks, return_type, text_format, ...limits };
     const bound = { parameters: values, definitions: parameters, from: {}, limit: MOST_ROWS };
     const input: Input<'preview.execute'> = { ...statement, ...bound };
     const preview = (await overlay.tryRead(runner, { operation: 'preview.execute', input }, call)) as Output<'preview.execute'>;

@@ -1,10 +1,11 @@
 import type { MaskRule } from './masks.ts';
 import type { PageColumn } from '#core/lib/sql/paging.ts';
+import type { FrozenPlanLimits } from '#core/contract/definitions/pages.ts';
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import type { Statement } from '#core/lib/sql/statement.ts';
 
 /** The statement of one tool or resource with its limits. */
-export interface FrozenQuery {
+export interface FrozenQuery extends FrozenPlanLimits {
   readonly connection_id: string;
   readonly statement: Statement;
   readonly mode: 'fixed' | 'read' | 'write';

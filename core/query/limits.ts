@@ -11,6 +11,8 @@ export type Limit = keyof Limits;
 export interface LimitedResult extends QueryResult {
   /** The limit that cut the result. Absent: the result is complete. */
   readonly limit?: Limit;
+  /** A sentence about a plan above the limit of its tool. Absent: none. */
+  readonly plan_note?: string;
 }
 
 /** Fetching stops at this many characters per token; `estimateTokens` then cuts the fetched rows. */

@@ -6,6 +6,7 @@ import { AppError } from '#core/errors.ts';
 import { createMasker, maskClass, type MaskFor, type Pseudonym } from './masks.ts';
 import type { LimitedResult } from './limits.ts';
 import { cutPage, cutRows, fetchLimits, pageStatements, type Position } from './pages.ts';
+import { createPlanCheck, type PlanCheck } from './plan-check.ts';
 import { type Transformed, applyTransform } from '#core/lib/template/transform.ts';
 import { bind } from '#core/lib/sql/bind.ts';
 import type { SqlDialect } from '#core/lib/sql/dialect.ts';
@@ -25,6 +26,8 @@ export interface QueryPlan {
   /** Null: no pages. */
   readonly paging: Paging | null;
   readonly template: () => Template | null;
+  /** Null: the plan is never read. */
+  readonly plan_check: PlanCheck | null;
   /** Null: all callers see unmasked rows. */
   readonly mask: MaskFor | null;
   /** Everything besides the values that the result depends on, for the cache key; JSON values. */
@@ -99,6 +102,7 @@ export function planQuery(query: FrozenQuery, dialect: SqlDialect): QueryPlan {
     resolve: compileValues(query.parameters, query.statement, query.mode === 'write'),
     paging: query.page_by === undefined ? null : pagingOf(query.statement, dialect, query.page_by, query.max_rows + 1),
     template,
+    plan_check: createPlanCheck(query),
     mask: query.masks === undefined ? null : createMasker(query.masks),
     beside({ caller }, session) {
       const { masks } = query;
@@ -119,12 +123,13 @@ export async function runQuery(plan: QueryPlan, values: ParameterValues, run: Ex
   const page_of = paging === null ? null : pageStatements(paging, query, dialect, values, run.after ?? null);
   const statement = page_of?.first ?? bind(query.statement, dialect, values);
   const { slot, signal, record } = run;
-  const opened = query.mode === 'fixed' ? run.opened?.() : undefined;
+  const opened = query.mode === 'fixed' && plan.plan_check === null ? run.opened?.() : undefined;
   const pipelined = opened?.pipelineSlot === undefined || slot === undefined ? null : new Pipelined(opened, statement);
   const entry = slot?.enter(signal, pipelined?.take, run.holder);
   let wait_ms = entry === undefined ? 0 : await timed(entry, record);
   let is_in = true;
   let result: QueryResult | null = null;
+  let plan_note: string | null = null;
   if (record !== undefined) record.query_from = performance.now();
   const { mode, timeout_ms } = query;
   const { rollback = false } = run;
@@ -144,6 +149,7 @@ export async function runQuery(plan: QueryPlan, values: ParameterValues, run: Ex
     if (result === null) {
       const source = await run.source();
       if (review !== undefined) await refuseUncounted(source, statement.text);
+      if (plan.plan_check !== null) plan_note = await plan.plan_check(source, statement, values, limits);
       result = await source.query(statement, limits);
     }
     if (commits && record !== undefined) record.committed = true;
@@ -162,7 +168,8 @@ export async function runQuery(plan: QueryPlan, values: ParameterValues, run: Ex
       : cutPage(result, masked, paging, query, run.after ?? null);
   const parsed = ofResult(template);
   const transformed = parsed && transformRows(parsed, page.result, values, run.facts);
-  return { result: page.result, next: page.next, transformed, wait_ms };
+  const noted = plan_note === null ? page.result : { ...page.result, plan_note };
+  return { result: noted, next: page.next, transformed, wait_ms };
 }
 
 /** Applies a template to rows that a caller may see. Throws `bad_request` if it fails on them. */

@@ -124,10 +124,10 @@ export function shape(
 ): Shaped {
   if (transformed === null) {
     const shaped = formed(SHAPES[return_type](result), result, resultText(result, return_type, text_format), next);
-    const more = resultsNote(result);
+    const more = furtherNote(result);
     return more === null ? shaped : { ...shaped, note: joined(shaped.note, more) };
   }
-  const note = joined(cutNote(result), resultsNote(result));
+  const note = joined(cutNote(result), furtherNote(result));
   if (transformed.kind === 'text') return { ...NOTHING, text: transformed.text, note };
   return { ...NOTHING, structured: { result: transformed.value }, note };
 }
@@ -256,6 +256,8 @@ function cutNote(result: LimitedResult): string | null {
 }
 
 /** A note on omitted results of a procedure, or null. */
+const furtherNote = (result: LimitedResult): string | null => joined(resultsNote(result), result.plan_note ?? null);
+
 const resultsNote = ({ results = 1 }: QueryResult): string | null =>
   results === 1
     ? null

@@ -11,13 +11,13 @@ import { peopleTables } from './tables/people.ts';
 import { deployTables } from './tables/deploy.ts';
 import { clusterTables } from './tables/cluster.ts';
 import type { AgentActivity } from '#core/contract/identity/agent-access.ts';
-import type { ConnectionDraft } from '#core/contract/definitions/connections.ts';
+import type { ConnectionDraft, HostTarget } from '#core/contract/definitions/connections.ts';
 import type { Mask } from '#core/contract/definitions/masks.ts';
 import type { View } from '#core/contract/definitions/view.ts';
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
 import type { Claims } from '#core/query/identity.ts';
 import type { Scope } from '#core/contract/operation.ts';
-import type { FileFormat, PageBy, TextFormat } from '#core/contract/definitions/pages.ts';
+import type { FileFormat, PageBy, PlanLimit, TextFormat } from '#core/contract/definitions/pages.ts';
 import type { PromptArgument, PromptMessage } from '#core/contract/definitions/prompts.ts';
 import type { Annotations, ReturnType as ToolReturnType } from '#core/contract/definitions/tools.ts';
 import type { Confirm } from '#core/contract/definitions/write-guard.ts';
@@ -35,6 +35,7 @@ function define(k: Kit) {
       ...recordColumns(k),
       db_type: k.text().$type<ConnectionDraft['db_type']>().notNull(),
       host: k.text(),
+      target: k.text().$type<HostTarget>().notNull().default('any'),
       port: k.int(),
       database: k.text().notNull(),
       username: k.text(),
@@ -81,6 +82,9 @@ function define(k: Kit) {
       rate_limit_per_minute: k.int(),
       max_bytes: k.int(),
       max_tokens: k.int(),
+      max_plan_rows: k.int(),
+      max_plan_cost: k.int(),
+      plan_limit: k.text().$type<PlanLimit>().notNull().default('warn'),
       page_by: k.list<PageBy[]>(),
       text_format: k.text().$type<TextFormat>().notNull().default('json'),
       files: k.text().$type<FileFormat>(),

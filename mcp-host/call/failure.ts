@@ -89,6 +89,7 @@ const SPOKEN: ReadonlySet<ErrorCode> = new Set([
   'confirmation_required',
   'declined',
   'too_many_rows',
+  'plan_too_large',
   'not_countable',
 ]);
 const NO_TUNNEL =

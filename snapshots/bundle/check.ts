@@ -4,6 +4,7 @@ import { marked } from '#core/contract/marks.ts';
 import type { LiveToken } from '#core/contract/deploy/control.ts';
 import { DB_TYPE_CHOICES } from '#core/contract/definitions/connections.ts';
 import { engineOf } from '#core/engines/index.ts';
+import { isHostList } from '#core/engines/shared/hosts/host-list.ts';
 import type { FrozenConnection, FrozenServer, Snapshot } from '#snapshots/format/format.ts';
 import type { BundleTarget } from '#core/engines/shared/descriptor.ts';
 import { bundledTokens, readsTokens, usedConnections } from './freeze-bundle.ts';
@@ -75,6 +76,11 @@ function connectionFaults(connection: FrozenConnection, { content }: Snapshot, t
   if (connection.ssh) {
     return [
       `The connection ${name} goes through an SSH tunnel, which bundles cannot open. Reach the database without ssh, or serve it from a host.`,
+    ];
+  }
+  if (isHostList(connection.host) || connection.target !== undefined) {
+    return [
+      `The connection ${name} has several hosts or a target, which bundles do not choose by. Enter one host and set target to any, or serve it from a host.`,
     ];
   }
   if (bundle !== undefined) return bundle(connection, target).map((fault) => `The connection ${name} ${fault}`);

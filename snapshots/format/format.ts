@@ -2,7 +2,7 @@ import type * as v from 'valibot';
 import type { frozenWhenSet, frozenSettings } from '#core/contract/settings/settings.ts';
 import type { Claims } from '#core/query/identity.ts';
 import type { StoredSecret } from '#core/contract/fields.ts';
-import type { DbType, SslMode } from '#core/contract/definitions/connections.ts';
+import type { DbType, HostTarget, SslMode } from '#core/contract/definitions/connections.ts';
 import type { SealedSsh } from '#core/contract/definitions/connection-fields.ts';
 import type { SessionRole, SessionValue } from '#core/contract/definitions/session-values.ts';
 import type { hostLimits, ReturnType } from '#core/contract/definitions/tools.ts';
@@ -39,6 +39,8 @@ export interface FrozenConnection {
   readonly db_type: DbType;
   readonly host: string | null;
   readonly port: number | null;
+  /** Absent: any. */
+  readonly target?: HostTarget;
   readonly database: string;
   readonly username: string | null;
   readonly password: StoredSecret | null;

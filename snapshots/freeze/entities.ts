@@ -11,7 +11,7 @@ import { dialectNamed, engineOf } from '#core/engines/index.ts';
 import { filedOutput, pagedInput, pagedOutput } from '#core/query/page-schemas.ts';
 import type { SqlDialect } from '#core/lib/sql/dialect.ts';
 import type { PageColumn } from '#core/lib/sql/paging.ts';
-import type { PageBy } from '#core/contract/definitions/pages.ts';
+import type { FrozenPlanLimits, PageBy, PlanLimits } from '#core/contract/definitions/pages.ts';
 import { canonical, checksum } from '#snapshots/format/canonical.ts';
 import type { Compiled, QueryDefinition } from './compile.ts';
 import type { FrozenConnection, FrozenPrompt, FrozenResource, FrozenTool } from '#snapshots/format/format.ts';
@@ -62,6 +62,7 @@ export function freezeConnection(row: ConnectionDefinition): FrozenConnection {
     ...(row.session_values === undefined || row.session_values.length === 0 ? {} : { session_values: row.session_values }),
     ...(row.session_role ? { session_role: row.session_role } : {}),
     ...(row.ssh ? { ssh: row.ssh } : {}),
+    ...(row.target === undefined || row.target === 'any' ? {} : { target: row.target }),
   };
   return {
     ...session,
@@ -88,11 +89,19 @@ const guardOf = (tool: ToolDefinition): WriteGuard =>
     (Object.keys(GUARD) as (keyof typeof GUARD)[]).flatMap((name) => (tool[name] === GUARD[name] ? [] : [[name, tool[name]]])),
   );
 
+/** Plan limits that differ from the defaults. */
+export const planLimitsOf = ({ max_plan_rows, max_plan_cost, plan_limit }: PlanLimits): FrozenPlanLimits => ({
+  ...(max_plan_rows === null ? {} : { max_plan_rows }),
+  ...(max_plan_cost === null ? {} : { max_plan_cost }),
+  ...(plan_limit === 'warn' ? {} : { plan_limit }),
+});
+
 /** Result size and format settings that differ from the defaults. */
 function shapeOf(tool: ToolDefinition, compiled: Compiled, connection: ConnectionDefinition): Partial<FrozenTool> {
   const { max_tokens, page_by, text_format, files } = tool;
   return {
     ...(max_tokens === null ? {} : { max_tokens }),
+    ...planLimitsOf(tool),
     ...(page_by.length === 0 ? {} : { page_by: pageColumns(page_by, compiled, engineOf(connection.db_type).dialect) }),
     ...(text_format === 'json' ? {} : { text_format }),
     ...(files === null ? {} : { files }),

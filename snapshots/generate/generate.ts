@@ -10,6 +10,7 @@ import { parseTemplate } from '#core/lib/template/parse.ts';
 import { listingInOrder } from '#core/query/arguments.ts';
 import type { NamedConnection } from '#core/engines/shared/project.ts';
 import { engineOf } from '#core/engines/index.ts';
+import { isHostList } from '#core/engines/shared/hosts/host-list.ts';
 
 /**
  * Generates a standalone TypeScript project from a snapshot: same SQL, same checks, same results. Deterministic. It contains no
@@ -29,12 +30,19 @@ export function generate(snapshot: Snapshot): GeneratedFile[] {
     connections.filter(({ session_values, session_role }) => session_values !== undefined || session_role).map(({ id }) => id),
   );
   const tunnelled = new Set(connections.filter(({ ssh }) => ssh).map(({ id }) => id));
-  const why = (query: FrozenQuery) => (tunnelled.has(query.connection_id) ? TUNNELLED : whyLeftOut(query, caller_connections));
+  const chosen = new Set(connections.filter(({ host, target }) => isHostList(host) || target !== undefined).map(({ id }) => id));
+  const why = ({ connection_id, ...query }: FrozenQuery) =>
+    tunnelled.has(connection_id)
+      ? TUNNELLED
+      : chosen.has(connection_id)
+        ? SEVERAL_HOSTS
+        : whyLeftOut({ connection_id, ...query }, caller_connections);
   const greets = ({ arguments: args, messages }: FrozenPrompt): string | null =>
     !args.some(({ name }) => name === 'caller') && messages.some(({ template }) => readsCaller(template)) ? NO_CALLER : null;
   const whyTool = (tool: FrozenTool) => {
     if (tool.mode === 'write' && isGuarded(tool)) return GUARDED;
     if (tool.page_by !== undefined) return PAGED;
+    if (tool.plan_limit === 'refuse') return PLANNED;
     return tool.max_tokens === undefined ? why(tool) : COUNTED;
   };
   const included = { tools: served(tools, whyTool), resources: served(resources, why), prompts: served(prompts, greets) };
@@ -103,7 +111,11 @@ const PAGED = 'its results come in pages, whose cursors only Sluice seals';
 
 const COUNTED = 'its results are limited by tokens, which only Sluice counts';
 
+const PLANNED = 'it refuses calls by their plan, which only Sluice reads';
+
 const TUNNELLED = 'its connection goes through an SSH tunnel, which only Sluice opens';
+
+const SEVERAL_HOSTS = 'its connection has several hosts or a target, by which only Sluice chooses';
 
 /** A project has one bearer token and does not identify callers, so protection by caller would be missing. */
 const NO_CALLER = 'it depends on who calls, which only Sluice knows';

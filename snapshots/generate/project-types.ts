@@ -90,6 +90,7 @@ export interface ConnectionSettings {
   readonly db_type: DbType;
   readonly host: string | null;
   readonly port: number | null;
+  readonly target?: 'any' | 'primary' | 'prefer_standby';
   readonly database: string;
   readonly username: string | null;
   readonly password: string | null;
@@ -162,12 +163,20 @@ export interface Changes {
   readonly direct: number | null;
   readonly all: number;
 }
+export interface HostState {
+  readonly host: string;
+  readonly role: 'primary' | 'standby' | null;
+  readonly lag_ms: number | null;
+  readonly error: string | null;
+}
+
 export interface RunOptions {
   readonly mode: SessionMode;
   readonly timeout_ms: number;
   readonly max_rows: number;
   readonly max_bytes: number;
   readonly session?: SessionState | undefined;
+  readonly plans?: boolean;
   readonly rollback?: boolean;
   readonly review?: ((changes: Changes) => boolean) | undefined;
   readonly signal?:

@@ -44,9 +44,11 @@ export const FULL_ONLY: readonly Group[] = [
     name: 'several servers, hosts and runtimes at once',
     files: [
       'test/agent/many-servers',
+      'test/core/engines/mysql/hosts',
       'test/e2e/cluster',
       'test/e2e/rights-reach-hosts',
       'test/e2e/two-runtimes',
+      'test/mcp-host/call/replicas',
       'test/server/deploy/canary-servers',
       'test/server/deploy/drift-servers',
       'test/server/deploy/other-installation',

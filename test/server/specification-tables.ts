@@ -234,17 +234,18 @@ export const ADDED_FIELDS: Readonly<Record<string, string>> = {
   'POST /api/v1/auth/2fa/disable': 'is_recovery',
   'GET /api/v1/connections': 'search enabled',
   'POST /api/v1/connections':
-    'ssl_ca ssl_cert ssl_key enabled read_only pool_size max_concurrency queue_limit queue_timeout_ms query_timeout_ms max_rows max_bytes session_values session_role ssh',
+    'ssl_ca ssl_cert ssl_key enabled read_only pool_size max_concurrency queue_limit queue_timeout_ms query_timeout_ms max_rows max_bytes session_values session_role ssh target',
   'GET /api/v1/tools': 'search enabled connection_id tags',
   'POST /api/v1/tools':
-    'title enabled read_only annotations timeout_ms max_rows cache_ttl_seconds rate_limit_per_minute masks max_bytes max_affected_rows confirm confirm_rows two_step view page_by max_tokens text_format files ask_missing log_arguments',
+    'title enabled read_only annotations timeout_ms max_rows cache_ttl_seconds rate_limit_per_minute masks max_bytes max_affected_rows confirm confirm_rows two_step view page_by max_tokens max_plan_rows max_plan_cost plan_limit text_format files ask_missing log_arguments',
   'GET /api/v1/resources': 'search enabled connection_id tags',
   'POST /api/v1/resources': 'title tags transform_template enabled masks',
   'GET /api/v1/prompts': 'search enabled connection_id tags',
   'POST /api/v1/prompts': 'connection_id title messages tags enabled',
   'GET /api/v1/schema/{connection_id}/tables': 'schema search',
   'GET /api/v1/schema/{connection_id}/tables/{table}/columns': 'schema search',
-  'POST /api/v1/preview/execute': 'limit definitions return_type text_format mime_type from caller masks',
+  'POST /api/v1/preview/execute':
+    'limit definitions return_type text_format mime_type from caller masks max_plan_rows max_plan_cost plan_limit',
   'POST /api/v1/deploy': 'note dry_run allow checksum candidate canary',
   'PATCH /api/v1/server/config':
     'version server_name instructions skill openai_apps_challenge transport host port log_level otel_enabled undeclared_arguments min_protocol_version min_tls_version oauth_clients token_ttl_seconds introspection_url introspection_client_id introspection_client_secret introspection_issuer introspection_scopes introspection_audience introspection_cache_ttl_seconds accept_mcp_tokens jwt_issuers ssl_enabled ui_domain mcp_domain mcp_proxy acme_email acme_challenge dns_provider dns_credentials auto_renew prompt_guard_enabled prompt_guard_threshold prompt_guard_allow lint_off drift_check_minutes files_expire_minutes files_max_rows files_max_bytes files_slots replay_samples secret_refs secret_ref_ttl_seconds log_arguments_hours audit_retention_days audit_syslog audit_otlp password_sign_in deploy_gates oauth_access_minutes oauth_refresh_days oauth_grant_days token_default_days dynamic_registration agent_enabled agent_rate_limit',

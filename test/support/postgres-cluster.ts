@@ -92,7 +92,7 @@ async function lend(path: string): Promise<void> {
   await chown(path, user!, group!);
 }
 
-const run = (program: string, ...args: string[]): Promise<void> => runIn(dirname(initdb ?? ''), program, ...args);
+export const run = (program: string, ...args: string[]): Promise<void> => runIn(dirname(initdb ?? ''), program, ...args);
 
 export async function runIn(folder: string, program: string, ...args: string[]): Promise<void> {
   const path = join(folder, program);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 const UI = join(import.meta.dir, '../../ui');
 const VITE = join(import.meta.dir, '../../node_modules/vite/bin/vite.js');
 const ENTRY_KB = 66;
-const PAGE_KB = 250;
+const PAGE_KB = 251;
 /** Loaded when a person asks for it or a definition depends on its caller, not with a page. */
 const ON_REQUEST =
   /sql-formatter|\bkeep-test|_keep-test|features\/tests\/(?:test-editor|test-list)|features\/run\/(?:drawn-result|result-parts)|result-view|json-view|\bshow-as|_show-as|tools\/(?:view-fields|writes-panel)|checks\/lint-of|plan\/plan-pane|builder\/(?:masks-panel|model-view|parameters\/parameter-rules|schema\/schema-pane)/;

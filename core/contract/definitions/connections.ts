@@ -27,6 +27,10 @@ export type DbType = v.InferOutput<typeof DbType>;
 export const SslMode = v.picklist(['disable', 'require', 'verify-ca', 'verify-full']);
 export type SslMode = v.InferOutput<typeof SslMode>;
 
+/** Which of several hosts statements that read use; writes always go to the primary. */
+export const HostTarget = v.picklist(['any', 'primary', 'prefer_standby']);
+export type HostTarget = v.InferOutput<typeof HostTarget>;
+
 /**
  * Replaces sensitive entries of `extra_params` in responses; in requests it means "unchanged". An entry is sensitive if its name
  * suggests a password, key, certificate, token or an address with one (`dsn`, `url`).
@@ -36,13 +40,25 @@ export const MASK = '********';
 const draft = {
   name: field(shownText(255), { label: 'Name', help: 'Tools and logs refer to the connection by this name.', open: true }),
   db_type: field(DbType, { label: 'Type', choices: DB_TYPE_CHOICES, open: true, address: true }),
-  host: field(v.nullable(textBetween(1, 255)), {
+  host: field(v.nullable(textBetween(1, 1_024)), {
     label: 'Host',
+    help: 'PostgreSQL and MySQL take several, separated by commas.',
     control: 'mono',
     placeholder: 'db.example.com',
     open: true,
     address: true,
     default: null,
+  }),
+  target: field(HostTarget, {
+    label: 'Hosts to read from',
+    help: 'Writes go to the primary.',
+    choices: {
+      any: { label: 'Any host' },
+      primary: { label: 'The primary' },
+      prefer_standby: { label: 'A standby if one answers' },
+    },
+    open: true,
+    default: 'any',
   }),
   port: field(v.nullable(integerBetween(1, 65_535)), { label: 'Port', open: true, address: true, default: null }),
   database: field(textBetween(1, 1_024), { label: 'Database', control: 'mono', open: true, address: true }),
@@ -115,6 +131,17 @@ export const Connection = v.object({
 });
 export type Connection = v.InferOutput<typeof Connection>;
 
+/** A server of a connection with several hosts. */
+export const HostState = v.object({
+  host: v.string(),
+  /** Null: no answer. */
+  role: v.nullable(v.picklist(['primary', 'standby'])),
+  /** Null: unknown. */
+  lag_ms: v.nullable(v.number()),
+  error: v.nullable(v.string()),
+});
+export type HostState = v.InferOutput<typeof HostState>;
+
 export const TestResult = v.object({
   success: v.boolean(),
   message: v.string(),
@@ -131,6 +158,7 @@ export const TestResult = v.object({
       'tunnel_unreachable',
       'tunnel_refused',
       'tunnel_host_key',
+      'no_primary',
       'failed',
     ]),
   ),
@@ -144,6 +172,8 @@ export const TestResult = v.object({
   limits: v.optional(
     v.array(v.object({ name: v.string(), value: v.string(), source: v.picklist(['server', 'database', 'account']) })),
   ),
+  /** With several hosts, or a `target`: each host. */
+  hosts: v.optional(v.array(HostState)),
   warnings: Warnings,
 });
 export type TestResult = v.InferOutput<typeof TestResult>;
@@ -169,6 +199,7 @@ export const ConnectionType = v.object({
   session_values: v.pipe(v.boolean(), v.description('Session values can pass the caller to the database')),
   session_roles: v.pipe(v.boolean(), v.description('Statements can run as a role of the caller')),
   ssh: v.pipe(v.boolean(), v.description('Can be reached through an SSH tunnel')),
+  hosts: v.pipe(v.boolean(), v.description('`host` can be a list')),
   supported: v.boolean(),
   note: v.nullable(v.string()),
 });

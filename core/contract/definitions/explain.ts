@@ -42,10 +42,7 @@ export const explain = {
       connection_id: Id,
       sql_query: SqlText,
       parameters: v.optional(v.record(v.string(), v.unknown()), {}),
-      from: v.pipe(
-        v.optional(v.record(v.string(), ValueSource), {}),
-        v.description('Sources of parameters that the model does not send'),
-      ),
+      from: v.pipe(v.optional(v.record(v.string(), ValueSource), {}), v.description('Sources of parameters')),
       caller: v.pipe(v.optional(PretendedCaller), v.description('The caller. Absent: no caller. Not for tokens')),
       definitions: v.pipe(v.optional(Parameters), v.description('Declared parameters; without them, types are guessed')),
     }),

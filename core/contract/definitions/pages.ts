@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { integerBetween, textBetween } from '../fields.ts';
-import { field, labelOf } from '../marks.ts';
+import { field, labelOf, type Marks } from '../marks.ts';
 
 /** A column of the result that orders its pages. */
 export const PageBy = v.strictObject({
@@ -77,3 +77,48 @@ export const maxTokens = field(v.nullable(integerBetween(100, 10_000_000)), {
   open: true,
   default: null,
 });
+
+/** What happens when the plan of a call is above a limit. */
+export const PlanLimit = v.picklist(['warn', 'refuse']);
+export type PlanLimit = v.InferOutput<typeof PlanLimit>;
+
+const MOST = 2 ** 31 - 1;
+const NO_LIMIT = { null: { label: 'No limit' } };
+
+/** Whether a limit is set or lowered, or begins to refuse. */
+const refusesMore: Marks['breaking'] = (now, old, { now: tool }) =>
+  tool['plan_limit'] === 'refuse' && now !== null && !(Number(now) >= Number(old ?? NaN))
+    ? 'This tool now refuses calls above its plan limits.'
+    : null;
+
+/** Limits on what the database estimates for a call of a reading tool. */
+export const planLimits = {
+  max_plan_rows: field(v.nullable(integerBetween(1, MOST)), {
+    label: 'Plan row limit',
+    unit: 'rows',
+    help: 'Estimated rows of the largest step. Defaults to no limit.',
+    choices: NO_LIMIT,
+    open: true,
+    breaking: refusesMore,
+    default: null,
+  }),
+  max_plan_cost: field(v.nullable(integerBetween(1, MOST)), {
+    label: 'Plan cost limit',
+    help: 'Only PostgreSQL estimates it. Defaults to no limit.',
+    choices: NO_LIMIT,
+    open: true,
+    breaking: refusesMore,
+    default: null,
+  }),
+  plan_limit: field(PlanLimit, {
+    label: 'Above a plan limit',
+    choices: { warn: { label: 'Warn' }, refuse: { label: 'Refuse' } },
+    open: true,
+    breaking: refusesMore,
+    default: 'warn',
+  }),
+};
+
+export type PlanLimits = v.InferOutput<v.ObjectSchema<typeof planLimits, undefined>>;
+/** The frozen form: fields with their default are absent. */
+export type FrozenPlanLimits = { readonly [K in keyof PlanLimits]?: NonNullable<PlanLimits[K]> };

@@ -8,7 +8,7 @@ import { Masks } from './masks.ts';
 import { PretendedCaller } from './pretended-caller.ts';
 import { Parameters, ParameterType, ScalarType, ValueSource } from './parameters.ts';
 import { PromptArgument, PromptMessage } from './prompts.ts';
-import { maxTokens, resultShape, TextFormat } from './pages.ts';
+import { maxTokens, planLimits, resultShape, TextFormat } from './pages.ts';
 import { Annotations, ReturnType } from './tools.ts';
 import { ToolsetNames } from './toolsets.ts';
 
@@ -67,10 +67,7 @@ const execution = {
   sql_query: SqlText,
   parameters: v.optional(v.record(v.string(), v.unknown()), {}),
   transform_template: v.optional(TransformTemplate),
-  from: v.pipe(
-    v.optional(v.record(v.string(), ValueSource), {}),
-    v.description('Sources of parameters that the model does not send'),
-  ),
+  from: v.pipe(v.optional(v.record(v.string(), ValueSource), {}), v.description('Sources of parameters')),
   caller,
   masks: v.optional(Masks, []),
   limit: v.optional(integerBetween(1, 1_000), 100),
@@ -80,6 +77,7 @@ const execution = {
   ),
   return_type: v.pipe(v.optional(ReturnType), v.description('Also returns `model`, the result of a tool')),
   text_format: v.optional(TextFormat),
+  ...planLimits,
   mime_type: v.pipe(v.optional(textBetween(3, 127)), v.description('Also returns `model`, the contents of a resource')),
 };
 
@@ -146,6 +144,7 @@ export const preview = {
       ...writeGuard,
       ...resultShape,
       max_tokens: maxTokens,
+      ...planLimits,
       ask_missing: v.optional(v.boolean(), false),
     }),
     output: v.object({

@@ -5,7 +5,7 @@ import { Findings } from '../lint.ts';
 import { entityOperations, ownedFilters } from '../entity-operations.ts';
 import { operation } from '../operation.ts';
 import { masks } from './masks.ts';
-import { maxTokens, resultShape } from './pages.ts';
+import { maxTokens, planLimits, resultShape } from './pages.ts';
 import { Parameters } from './parameters.ts';
 import { View } from './view.ts';
 import { writeGuard } from './write-guard.ts';
@@ -93,6 +93,7 @@ export const toolLimits = {
     default: null,
   }),
   max_tokens: maxTokens,
+  ...planLimits,
   ...hostLimits,
   ask_missing: field(v.boolean(), {
     label: 'Ask for missing arguments',

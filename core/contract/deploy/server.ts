@@ -54,7 +54,14 @@ export const server = {
       mcp_url: v.string(),
       hosts: v.array(v.object({ id: v.string(), url: v.nullable(v.string()), snapshot_version: v.nullable(v.number()) })),
       counts: Counts,
-      connections: v.array(v.object({ id: v.string(), name: v.string(), healthy: v.boolean() })),
+      connections: v.array(
+        v.object({
+          id: v.string(),
+          name: v.string(),
+          healthy: v.boolean(),
+          lag_ms: v.pipe(v.nullable(v.number()), v.description('Largest lag of its standbys')),
+        }),
+      ),
     }),
     agent: 'get_server_health',
     summary: 'Get the health of the deployed MCP server and its databases',

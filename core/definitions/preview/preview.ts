@@ -2,7 +2,7 @@ import type { Input } from '#core/contract/index.ts';
 import type { FrozenQuery } from '#core/query/frozen-query.ts';
 import { createPseudonym, toRules } from '#core/query/masks.ts';
 import { planQuery, type RunRecord, runQuery, transformRows } from '#core/query/query.ts';
-import { modeOf } from '#snapshots/freeze/entities.ts';
+import { modeOf, planLimitsOf } from '#snapshots/freeze/entities.ts';
 import type { StopSignal } from '#core/engines/shared/stop.ts';
 import { withReads } from '#core/lib/sql/reads.ts';
 import { shape, shapeResource, toToolResult } from '#core/query/shape.ts';
@@ -16,6 +16,7 @@ import { AppError, invalidField } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/context/context.ts';
 import type { QueryResult } from '#core/lib/sql/result.ts';
 import type { Source } from '#core/engines/shared/source.ts';
+import { refusePlanLimits } from '../checks/plan-limits.ts';
 import { type CheckedPreview, checkPreview, withinPreview } from './check-preview.ts';
 import { atField, describeNow } from '#core/sources/statements.ts';
 
@@ -35,6 +36,7 @@ async function execute(context: Context, input: Input<'preview.execute'>, writes
   const { app } = context;
   const template = transform_template ? atField('transform_template', () => parseTemplate(transform_template)) : null;
   const checked = await checkPreview(context, input, writes);
+  refusePlanLimits(input, !writes, checked.connection.db_type);
   const { dialect, values, facts, session } = checked;
   const source = await app.sources.of(checked.connection);
   const record: RunRecord = { wait_ms: 0, query_from: 0, query_to: 0, committed: false };
@@ -72,7 +74,7 @@ async function execute(context: Context, input: Input<'preview.execute'>, writes
 async function freezeDraft(
   { connection, parsed, declared, classification, form }: CheckedPreview,
   source: Source,
-  { sql_query, masks, limit }: Input<'preview.execute'>,
+  { sql_query, masks, limit, ...draft }: Input<'preview.execute'>,
   writes: boolean,
   signal: StopSignal,
 ): Promise<FrozenQuery> {
@@ -88,6 +90,7 @@ async function freezeDraft(
     max_rows: limit,
     max_bytes: Math.min(MAX_BYTES, connection.max_bytes),
     transform_template: null,
+    ...planLimitsOf(draft),
     ...(masks.length === 0 ? {} : { masks: toRules(masks, columns.length === 0 ? null : traced) }),
   };
 }

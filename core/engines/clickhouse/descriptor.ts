@@ -32,6 +32,7 @@ export const CLICKHOUSE: EngineDescriptor = {
   },
   open: async () => (await import('./source.ts')).openClickhouse,
   plans: async () => (await import('./explain.ts')).CLICKHOUSE_PLANS,
+  estimates: { kinds: ['clickhouse'], cost: false },
   project: {
     driver: 'snapshots/generate/project/drivers/clickhouse.ts',
     packages: [],

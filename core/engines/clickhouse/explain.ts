@@ -1,4 +1,4 @@
-import { asText, type PlanNode, type PlanReader } from '../shared/plans/plan-reader.ts';
+import { asNumber, asText, type PlanNode, type PlanReader } from '../shared/plans/plan-reader.ts';
 
 const STEP = /^( *)(\S.*)$/;
 const READS = /^ReadFrom\w+ \(([^)]+)\)/;
@@ -9,6 +9,18 @@ export const CLICKHOUSE_PLANS: PlanReader = {
   read(rows) {
     const lines = rows.map((row) => asText(Object.values(row)[0]) ?? '');
     return { text: lines.join('\n'), nodes: nodesOf(lines) };
+  },
+  estimates: {
+    // Only tables of the MergeTree family are listed, once each.
+    prefix: 'explain estimate ',
+    read: (rows) => ({
+      nodes: rows.map(({ table, rows: count }) => ({
+        operation: 'read',
+        table: asText(table),
+        rows: asNumber(count),
+        children: [],
+      })),
+    }),
   },
 };
 

@@ -1,3 +1,5 @@
+import { CLICKHOUSE_PLANS } from './explain.ts';
+import { estimateBy } from '../shared/plans/estimate.ts';
 import { AppError } from '#core/errors.ts';
 import { withDeadline } from '../shared/deadline.ts';
 import { guardedFetch } from '../shared/dial.ts';
@@ -90,10 +92,13 @@ export function openClickhouse(settings: ConnectionSettings, policy: DialPolicy)
     );
   const ability = () => using(CATALOGUE_LIMITS, (signal) => reader.ability(signal));
 
+  const explain: NonNullable<Source['explain']> = (statement, prefix, options) => query(statement, options, prefix);
+
   return {
     query: (statement, options) => query(statement, options),
     stream,
-    explain: (statement, prefix, options) => query(statement, options, prefix),
+    explain,
+    estimate: estimateBy(CLICKHOUSE_PLANS, explain),
     describe: async (text, types, caller) => ({
       columns: await using({ ...CATALOGUE_LIMITS, signal: caller }, (signal) =>
         describe(text, types, CATALOGUE_LIMITS.timeout_ms, signal),

@@ -39,6 +39,7 @@ export const DUCKDB: EngineDescriptor = {
   },
   open: async () => (await import('./source.ts')).openDuckdb,
   plans: async () => (await import('./explain.ts')).DUCKDB_PLANS,
+  estimates: { kinds: ['duckdb'], cost: false },
   isInstalled: async () => (await import('./process.ts')).isDuckdbInstalled(),
   files: async () => (await import('./files/status.ts')).DUCKDB_FILES,
   project: {

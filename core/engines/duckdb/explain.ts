@@ -40,7 +40,7 @@ function toNode(value: Json): PlanNode {
     scan: table === undefined ? undefined : /Index/i.test(asText(extra['Type']) ?? '') ? 'index' : 'full',
     sorts: /ORDER|TOP_N/.test(operation),
     children: LOOPS.test(operation)
-      ? children.map((child, n) => ({ ...child, repeats: n > 0 ? ('before' as const) : undefined }))
+      ? children.map((child, n) => ({ ...child, repeats: n > 0 ? ('before' as const) : undefined, multiplies: n > 0 }))
       : children,
   };
 }

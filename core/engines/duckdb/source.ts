@@ -1,3 +1,5 @@
+import { DUCKDB_PLANS } from './explain.ts';
+import { estimateBy } from '../shared/plans/estimate.ts';
 import { createHash } from 'node:crypto';
 import { AppError } from '#core/errors.ts';
 import { retryLostChild } from '../shared/files/child.ts';
@@ -86,10 +88,13 @@ export function openDuckdb(settings: ConnectionSettings, policy: DialPolicy): So
   const describeAll = (statements: readonly DuckdbText[], caller?: StopSignal): Promise<(Description | AppError)[]> =>
     runInternal((session, signal) => session.describe(statements, signal), caller);
 
+  const explain: NonNullable<Source['explain']> = (statement, prefix, options) => query(statement, options, prefix);
+
   return {
     query: (statement, options) => query(statement, options),
     stream,
-    explain: (statement, prefix, options) => query(statement, options, prefix),
+    explain,
+    estimate: estimateBy(DUCKDB_PLANS, explain),
     async describe(text, types, signal) {
       const [described] = await describeAll([{ text, types }], signal);
       if (described === undefined || described instanceof AppError)

@@ -30,9 +30,12 @@ export const MYSQL: EngineDescriptor = {
   },
   token: false,
   tunnels: true,
+  replicated: ['mysql', 'mariadb'],
   check: checkHost,
   open: async () => (await import('./source.ts')).openMysql,
   plans: async () => (await import('./explain.ts')).MYSQL_PLANS,
+  // MariaDB before 11 writes no costs.
+  estimates: { kinds: ['mysql', 'mariadb'], cost: false },
   project: {
     driver: 'snapshots/generate/project/drivers/mysql.ts',
     packages: ['ipaddr.js', 'mysql2'],

@@ -36,6 +36,7 @@ function nodesIn(value: Json | undefined): Step[] {
         ? inside.map((node, n) => ({
             ...node,
             repeats: n > 0 && !HASHED.test(node.join ?? '') ? ('before' as const) : undefined,
+            multiplies: n > 0 && !HASHED.test(node.join ?? ''),
           }))
         : inside;
     const step = asObject(member);

@@ -2,12 +2,14 @@ import type { Connection } from 'mysql2';
 import { AppError, commitError } from '#core/errors.ts';
 import { within } from '../shared/deadline.ts';
 import { openCounter } from './count.ts';
-import { createMysqlDialer } from './dial.ts';
+import { createMysqlDialer, type MysqlDialer } from './dial.ts';
 import { LOST } from './errors.ts';
 import { mysqlExtras } from './extras.ts';
-import { askServer, type MysqlServer } from './server.ts';
+import { askServer, lagOf, type MysqlServer, roleOf } from './server.ts';
 import { type MysqlRun, type MysqlSession, openMysqlSession } from './session.ts';
 import { toMysqlValue } from './values.ts';
+import { createHostChoice, type HostStates } from '../shared/hosts/host-choice.ts';
+import type { HostAddress } from '../shared/hosts/host-list.ts';
 import { createSessionPool, NOTICED_MS, type SessionPool } from '../shared/session-pool.ts';
 import type { BoundStatement, QueryResult } from '#core/lib/sql/result.ts';
 import type { ConnectionSettings } from '#core/engines/shared/connection-settings.ts';
@@ -22,6 +24,7 @@ export interface MysqlRunner {
   readonly pool: SessionPool<SessionMode, MysqlSession>;
   /** Runs work in a session. A session that died while idle only fails when it is used; read-only work is then run again. */
   using<Result>(mode: SessionMode, stop: AbortSignal, work: (session: MysqlSession) => Promise<Result>): Promise<Result>;
+  readonly hosts: HostStates | undefined;
   /** Undefined until the first session is open. */
   server(): MysqlServer | undefined;
   /** Runs one statement in a session of its mode, and cleans the session up. @param variables of the session, see `MysqlRun`. */
@@ -40,19 +43,27 @@ export function createMysqlRunner(
   policy: DialPolicy,
   whenOpen: (mode: SessionMode, session: MysqlSession) => void = () => undefined,
 ): MysqlRunner {
-  const dialer = createMysqlDialer(settings, policy);
+  const dialers = new Map<HostAddress, MysqlDialer>();
+  const dialerOf = (address: HostAddress): MysqlDialer => {
+    const known = dialers.get(address) ?? createMysqlDialer({ ...settings, ...address }, policy);
+    dialers.set(address, known);
+    return known;
+  };
   const extras = mysqlExtras(settings.extra_params);
   let server: MysqlServer | undefined;
-  const pool = createSessionPool<SessionMode, MysqlSession>({
-    limit: settings.pool_size,
-    idle_ms: IDLE_MS,
-    async open(mode, signal) {
+  const choice = createHostChoice<MysqlSession, AbortSignal>(settings, {
+    role: roleOf,
+    lag: lagOf,
+    async open(address, mode, signal) {
+      const dialer = dialerOf(address);
       const ask = async (connection: Connection) => (server = await askServer(connection, server?.version));
       const session = await openMysqlSession(dialer, { mode, extras }, ask, signal);
       whenOpen(mode, session);
       return session;
     },
   });
+  const { open } = choice;
+  const pool = createSessionPool<SessionMode, MysqlSession>({ limit: settings.pool_size, idle_ms: IDLE_MS, open });
   /** Sessions that have been used before. */
   const served = new WeakSet<MysqlSession>();
 
@@ -66,9 +77,14 @@ export function createMysqlRunner(
       let is_reused = false;
       let began = 0;
       try {
-        return await pool.use(mode, stop, async (session) => {
+        const result = await pool.use(mode, stop, async (session) => {
           is_reused = served.has(session);
           served.add(session);
+          // A server can become a standby while sessions are open, and accept writes of some accounts.
+          if (is_reused && mode === 'write' && choice.states !== undefined && (await roleOf(session)) === 'standby') {
+            session.retire();
+            return DEMOTED;
+          }
           began = performance.now();
           try {
             return await work(session);
@@ -77,6 +93,7 @@ export function createMysqlRunner(
             throw error;
           }
         });
+        if (result !== DEMOTED) return result;
       } catch (error) {
         const is_late = performance.now() - began > NOTICED_MS;
         if (!isLost(error) || !is_reused || mode === 'write' || stop.aborted || is_late || attempts_left === 0) throw error;
@@ -86,6 +103,7 @@ export function createMysqlRunner(
 
   return {
     pool,
+    hosts: choice.states,
     server: () => server,
     using,
     run(
@@ -101,6 +119,8 @@ export function createMysqlRunner(
     },
   };
 }
+
+const DEMOTED = Symbol('demoted');
 
 const isLost = (error: unknown): boolean => error instanceof AppError && error.reason === LOST;
 

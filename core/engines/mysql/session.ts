@@ -41,6 +41,8 @@ export interface MysqlSession extends PooledSession {
   describe(text: string, stop: AbortSignal): Promise<MysqlDescription>;
   /** Rows that the session has inserted, updated or deleted so far, including triggers, functions and failed attempts. */
   rowsTouched(stop: AbortSignal): Promise<number>;
+  /** The rows of an internal statement. */
+  readonly lookUp: (text: string) => Promise<Record<string, unknown>[]>;
   /** Runs an internal statement without a result. */
   command(text: string): Promise<void>;
   /** Resets all session state: variables, locks, temporary tables, prepared statements. */
@@ -129,6 +131,9 @@ class StatementSession implements MysqlSession {
     const rows = await this.#stoppable(stop, () => this.#connection.ask((connection) => askMysql(connection, ROWS_TOUCHED)));
     return rows.reduce((sum, row) => sum + Number(row['Value']), 0);
   }
+
+  readonly lookUp = (text: string): Promise<Record<string, unknown>[]> =>
+    this.#connection.ask((connection) => askMysql(connection, text));
 
   command(text: string): Promise<void> {
     return this.#connection.command(text);

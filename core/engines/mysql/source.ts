@@ -1,3 +1,5 @@
+import { MYSQL_PLANS } from './explain.ts';
+import { estimateBy } from '../shared/plans/estimate.ts';
 import { AppError } from '#core/errors.ts';
 import { untilAborted, withDeadline } from '../shared/deadline.ts';
 import {
@@ -136,8 +138,12 @@ export function openMysql(settings: ConnectionSettings, policy: DialPolicy): Sou
   }
 
   return {
+    ...(runner.hosts && { hosts: runner.hosts }),
     query,
     stream,
+    estimate: estimateBy(MYSQL_PLANS, (statement, prefix, options) =>
+      query({ ...statement, text: prefix + statement.text }, options),
+    ),
     grammar: () =>
       withDeadline(INTERNAL.timeout_ms, undefined, (signal) =>
         runner.using('read', signal, async ({ server }) => server.dialect),

@@ -38,6 +38,7 @@ export const POSTGRESQL: EngineDescriptor = {
   session: { kinds: ['postgresql', 'supabase', 'timescaledb'], nameFault: sessionNameFault, roles: true },
   token: false,
   tunnels: true,
+  replicated: ['postgresql', 'supabase', 'timescaledb'],
   bundle: ({ ssl_mode, ssl_ca, ssl_cert, ssl_key }, target) => {
     if (target !== 'workers') return [];
     const has_certificates = ssl_ca !== null || ssl_cert !== null || ssl_key !== null;
@@ -54,6 +55,7 @@ export const POSTGRESQL: EngineDescriptor = {
   check: checkHost,
   open: async () => (await import('./source.ts')).openPostgres,
   plans: async () => (await import('./explain.ts')).POSTGRESQL_PLANS,
+  estimates: { kinds: ['postgresql', 'supabase', 'timescaledb'], cost: true },
   project: {
     driver: 'snapshots/generate/project/drivers/postgresql.ts',
     packages: ['ipaddr.js'],

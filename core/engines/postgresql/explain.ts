@@ -50,13 +50,19 @@ function toNode(value: Json | undefined, above: Above = { limited: false, filter
   // A hashed subplan runs once.
   const isSubplan = relationship === 'SubPlan' && subplan !== undefined && !above.filter.includes(`hashed ${subplan}`);
   const limited = above.limited && filter === '';
-  const inside: Above = { limited: operation === 'Limit' || (limited && PASSES_ON.has(operation)), filter };
+  const workers = asNumber(plan['Workers Planned']);
+  const inside: Above = {
+    limited: operation === 'Limit' || (limited && PASSES_ON.has(operation)),
+    filter,
+    processes: workers === undefined ? above.processes : processesOf(workers),
+  };
   return {
     operation,
     table: asText(plan['Relation Name']),
     schema: asText(plan['Schema']),
     index: asText(plan['Index Name']),
     rows: asNumber(plan['Plan Rows']),
+    processes: plan['Parallel Aware'] === true ? above.processes : undefined,
     cost: asNumber(plan['Total Cost']),
     detail: conditions.join('; ') || undefined,
     scan: scanOf(operation, plan),
@@ -72,7 +78,12 @@ interface Above {
   readonly limited: boolean;
   readonly filter: string;
   readonly loops?: boolean;
+  /** Processes that share the rows of a step below a Gather step. */
+  readonly processes?: number | undefined;
 }
+
+/** The leader helps less the more workers it collects from (`get_parallel_divisor` of PostgreSQL). */
+const processesOf = (workers: number): number => workers + Math.max(0, 1 - 0.3 * workers);
 
 /** Without a condition the whole index is read, for its order or because it is smaller than the table. */
 function scanOf(operation: string, plan: Readonly<Record<string, Json>>): PlanNode['scan'] {

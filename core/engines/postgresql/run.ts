@@ -36,7 +36,7 @@ export interface StatementRun {
   readonly signal: StopSignal;
 }
 
-type Limits = Pick<RunOptions, 'mode' | 'timeout_ms' | 'max_rows' | 'max_bytes' | 'rollback' | 'review' | 'session'>;
+type Limits = Pick<RunOptions, 'mode' | 'timeout_ms' | 'max_rows' | 'max_bytes' | 'rollback' | 'review' | 'session' | 'plans'>;
 type Recipe = (session: PostgresSession, statement: BoundStatement, limits: Limits, call: StatementRun) => Promise<Fetched>;
 
 /** Maximum of prepared statements per session. A session with more is replaced. */
@@ -225,9 +225,14 @@ async function commit(session: PostgresSession, patience_ms: number): Promise<vo
 async function begin(
   session: PostgresSession,
   text: string,
-  { timeout_ms, session: caller }: Pick<Limits, 'timeout_ms' | 'session'>,
+  { timeout_ms, session: caller, plans = false }: Pick<Limits, 'timeout_ms' | 'session' | 'plans'>,
 ): Promise<void> {
-  const settings = { ...session.settings, statement_timeout: String(timeOf(session, timeout_ms)) };
+  const settings = {
+    ...session.settings,
+    statement_timeout: String(timeOf(session, timeout_ms)),
+    // The costlier a plan, the more PostgreSQL compiles for it, even when it only explains.
+    ...(plans ? { jit: 'off' } : {}),
+  };
   const { line, names } = session;
   const calls = Object.keys(settings).map((name, n) => `set_config('${name}', $${n + 1}, true)`);
   await Promise.all([

@@ -1,5 +1,7 @@
 import { AppError } from '#core/errors.ts';
 import { openLightDeadline } from '../shared/deadline.ts';
+import { createHostChoice, type HostStates } from '../shared/hosts/host-choice.ts';
+import type { HostAddress } from '../shared/hosts/host-list.ts';
 import { createLatencyStats } from '../shared/latency-stats.ts';
 import { CATALOGUE_LIMITS } from '../shared/rows.ts';
 import { createSessionPool, NOTICED_MS, type SessionPool } from '../shared/session-pool.ts';
@@ -11,7 +13,7 @@ import { createTimeouts, type Timeouts } from '../shared/timeouts.ts';
 import { isCode, LOST } from './errors.ts';
 import { createLargeTexts, learnTypes, type Memory, type SourceColumns, toResult, typesQuestion, unknownTypes } from './plan.ts';
 import { type StatementRun, runStatement } from './run.ts';
-import { openPostgresSession, type PostgresSession } from './session.ts';
+import { lagOf, openPostgresSession, type PostgresSession, roleOf } from './session.ts';
 
 const IDLE_MS = 60_000;
 /**
@@ -39,6 +41,7 @@ export interface PostgresRunner {
   readonly run: (statement: BoundStatement, options: RunOptions, left_ms?: number) => Promise<QueryResult | null>;
   /** Looks up types that are not built in, once each. */
   readonly learn: (source: SourceColumns) => Promise<void>;
+  readonly hosts: HostStates | undefined;
 }
 
 /** The three modes never share a session. All sessions together are at most `pool_size`. */
@@ -50,18 +53,20 @@ export function createPostgresRunner(
   const memory: Memory = { types: new Map(), plans: new WeakMap(), large: createLargeTexts(), latencies: createLatencyStats() };
   const seen = { encrypted: true, plain: false };
   const timeouts = createTimeouts();
+  const choice = createHostChoice<PostgresSession, StopSignal>(settings, { open: openOn, role: roleOf, lag: lagOf });
+  const { open } = choice;
   const pool = createSessionPool<SessionMode, PostgresSession, StopSignal>({ limit: settings.pool_size, idle_ms: IDLE_MS, open });
 
-  async function open(mode: SessionMode, signal: StopSignal): Promise<PostgresSession> {
+  async function openOn(address: HostAddress, mode: SessionMode, signal: StopSignal): Promise<PostgresSession> {
     const start = { mode, plain: seen.plain };
     let session: PostgresSession;
     try {
-      session = await openPostgresSession(settings, policy, start, toAbortSignal(signal));
+      session = await openPostgresSession({ ...settings, ...address }, policy, start, toAbortSignal(signal));
     } catch (error) {
       // A concurrent login may have found it out already.
       if (start.plain || !isSettingRefused(error)) throw error;
       seen.plain = true;
-      return open(mode, signal);
+      return openOn(address, mode, signal);
     }
     seen.encrypted = session.encrypted;
     // A pooler that ignores login settings hands out sessions that are not read-only.
@@ -127,7 +132,7 @@ export function createPostgresRunner(
     if (found !== null) learnTypes(found.rows, memory);
   }
 
-  return { memory, pool, timeouts, seen, using, run, learn };
+  return { memory, pool, timeouts, seen, using, run, learn, hosts: choice.states };
 }
 
 function isSettingRefused(error: unknown): boolean {

@@ -1,5 +1,8 @@
 import type { Line } from '#core/lib/postgres/line.ts';
-import { TERMINATE } from '#core/lib/postgres/messages.ts';
+import { simpleQuery, TERMINATE } from '#core/lib/postgres/messages.ts';
+import { lastRow } from '#core/lib/postgres/reader.ts';
+import type { ServerRole } from '../shared/hosts/host-choice.ts';
+import { translateError } from './errors.ts';
 import { openReadOnlyPipeline, type ReadOnlyPipeline } from './read-only-pipeline.ts';
 import { openLink, sendCancel } from './link.ts';
 import { settingNames } from './session-values.ts';
@@ -129,4 +132,32 @@ export async function openPostgresSession(
       socket.destroy();
     },
   };
+}
+
+const ROLE = 'select pg_catalog.pg_is_in_recovery()';
+/** A standby that has replayed all it received is only up to date while it receives. */
+const LAG = `select (case
+    when exists (select from pg_catalog.pg_stat_wal_receiver)
+      and pg_catalog.pg_last_wal_receive_lsn() operator(pg_catalog.=) pg_catalog.pg_last_wal_replay_lsn() then 0
+    else extract(epoch from pg_catalog.clock_timestamp() operator(pg_catalog.-) pg_catalog.pg_last_xact_replay_timestamp())
+      operator(pg_catalog.*) 1000 end)::pg_catalog.int8`;
+
+export const roleOf = async (session: PostgresSession): Promise<ServerRole> =>
+  (await cellOf(session, ROLE)) === 't' ? 'standby' : 'primary';
+
+/** Milliseconds since the newest transaction that the standby has replayed. Null: it has replayed none. */
+export async function lagOf(session: PostgresSession): Promise<number | null> {
+  const lag = await cellOf(session, LAG);
+  return lag === null ? null : Math.max(0, Number(lag));
+}
+
+/** In a session that runs nothing else yet. */
+async function cellOf(session: PostgresSession, text: string): Promise<string | null> {
+  const row = lastRow();
+  try {
+    await session.line.exchange(simpleQuery(text), 'alone', { rows: row });
+  } catch (error) {
+    throw translateError(error, { database: '' });
+  }
+  return row.cells[0] ?? null;
 }

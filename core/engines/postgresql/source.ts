@@ -1,3 +1,5 @@
+import { POSTGRESQL_PLANS } from './explain.ts';
+import { estimateBy } from '../shared/plans/estimate.ts';
 import { AppError } from '#core/errors.ts';
 import { openLightDeadline, untilAborted } from '../shared/deadline.ts';
 import {
@@ -47,7 +49,7 @@ const INTERNAL_TIMEOUT_MS = CATALOGUE_LIMITS.timeout_ms;
 export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): Source {
   /** Sessions for fixed statements, which all callers share. */
   const fixed = new Set<PostgresSession>();
-  const { memory, pool, timeouts, seen, using, run, learn } = createPostgresRunner(settings, policy, (mode, session) => {
+  const { memory, pool, timeouts, seen, using, run, learn, hosts } = createPostgresRunner(settings, policy, (mode, session) => {
     for (const other of fixed) if (!other.usable) fixed.delete(other);
     if (mode === 'fixed') fixed.add(session);
   });
@@ -113,6 +115,9 @@ export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): 
     query,
     stream: (statement, options, receiver) =>
       using('read', options, (session, call) => streamStatement(session, statement, options, receiver, call)),
+    estimate: estimateBy(POSTGRESQL_PLANS, (statement, prefix, options) =>
+      query({ ...statement, text: prefix + statement.text }, { ...options, plans: true }),
+    ),
     pipelineSlot,
     async describe(text, types, signal) {
       const [described] = await describeNow([{ text, types }], signal);
@@ -133,6 +138,7 @@ export function openPostgres(settings: ConnectionSettings, policy: DialPolicy): 
       const [row] = await ask({ text: UNCOUNTED_SQL, values: [], types: [] });
       return uncounted(row);
     },
+    ...(hosts && { hosts }),
     test: () => testReport(ask, settings, () => seen.encrypted),
     sessions: () => pool.sessions(),
     close: () => pool.close(),

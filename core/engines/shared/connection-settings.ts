@@ -1,4 +1,4 @@
-import type { DbType, SslMode } from '#core/contract/definitions/connections.ts';
+import type { DbType, HostTarget, SslMode } from '#core/contract/definitions/connections.ts';
 import type { SessionRole, SessionValue } from '#core/contract/definitions/session-values.ts';
 import type { StoredSecret } from '#core/contract/fields.ts';
 import { readSecret, type SecretReader } from '#core/lib/secrets.ts';
@@ -16,6 +16,8 @@ export interface ConnectionSettings {
   readonly db_type: DbType;
   readonly host: string | null;
   readonly port: number | null;
+  /** Which of several hosts reading statements use. Absent: any. */
+  readonly target?: HostTarget;
   readonly database: string;
   readonly username: string | null;
   readonly password: string | null;
@@ -52,7 +54,7 @@ export async function toSettings(
   refused?: ConnectionSettings,
 ): Promise<ConnectionSettings> {
   const { db_type, host, port, database, username, ssl_mode, ssl_ca, ssl_cert, pool_size } = connection;
-  const { session_values = [], session_role = null, ssh = null } = connection;
+  const { session_values = [], session_role = null, ssh = null, target } = connection;
   const pathOf = (field: string) => `connection/${connection.id}/${field}`;
   const opened = async (field: 'password' | 'ssl_key'): Promise<string | null> => {
     const value = connection[field];
@@ -66,6 +68,7 @@ export async function toSettings(
     db_type,
     host,
     port,
+    ...(target === undefined ? {} : { target }),
     database,
     username,
     password: await opened('password'),

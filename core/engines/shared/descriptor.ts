@@ -58,6 +58,13 @@ export interface SessionSupport {
   readonly roles: boolean;
 }
 
+/** What the plans of an engine estimate. */
+export interface PlanSupport {
+  /** The kinds of database on which this was tested. */
+  readonly kinds: readonly DbType[];
+  readonly cost: boolean;
+}
+
 /** The frozen settings that decide whether a bundle can reach a database. */
 export type Reached = Pick<ConnectionSettings, 'ssl_mode' | 'ssl_ca' | 'ssl_cert'> & { readonly ssl_key: unknown };
 
@@ -106,6 +113,8 @@ export interface EngineDescriptor {
   readonly session: SessionSupport | null;
   /** The engine is reached over HTTP. Without an `ssl_mode` the certificate is then fully verified (`trustOf` in `tls.ts`). */
   readonly over_http?: true;
+  /** The kinds of database that tell a primary from a standby, so that `host` can be a list. Absent: none. */
+  readonly replicated?: readonly DbType[];
   /** Its sockets can go through an SSH tunnel. Absent: they cannot. */
   readonly tunnels?: true;
   /** Whether a connection that names no user may still need its password. */
@@ -118,6 +127,8 @@ export interface EngineDescriptor {
   readonly project: ProjectPart;
   /** Reads the plans of statements. Absent: the engine cannot explain. */
   readonly plans?: () => Promise<PlanReader>;
+  /** The row counts and costs of its plans. Absent: its plans have neither. */
+  readonly estimates?: PlanSupport;
   /** Absent: a connection has no files that people can upload. */
   readonly files?: () => Promise<FolderFiles>;
   /**

@@ -5,6 +5,7 @@ import type { ParameterType } from '#core/lib/sql/statement.ts';
 import type { StopSignal } from './stop.ts';
 import type { Table, TableColumn, TableIndex } from '#core/contract/definitions/schema.ts';
 import type { AppError } from '#core/errors.ts';
+import type { HostState } from '#core/contract/definitions/connections.ts';
 import type { ConnectionSettings } from './connection-settings.ts';
 
 /** An address of this installation. With `database`, only that database of the server is forbidden. */
@@ -90,6 +91,8 @@ export interface RunOptions {
   readonly max_bytes: number;
   /** Absent: there is no caller, so every session value is empty. */
   readonly session?: SessionState | undefined;
+  /** With `read`: the statement asks for a plan, so nothing is compiled for its execution. */
+  readonly plans?: boolean;
   /** With `write`: rolls back instead of committing. Only when `cannotRollBack` of the source returns null. */
   readonly rollback?: boolean;
   /**
@@ -156,6 +159,14 @@ export interface TableFilter {
   readonly limit: number;
 }
 
+/** What a database expects of a statement before it runs. */
+export interface PlanEstimate {
+  /** Rows of the largest step. Null: the plan has no row counts. */
+  readonly rows: number | null;
+  /** In units of the database. Null: the plan has no costs. */
+  readonly cost: number | null;
+}
+
 /**
  * One connected database. Every method rejects with an AppError whose detail says what to do: `database_unreachable` (with
  * `reason`), `sql_error` (the database's message and position), `timeout`, `cancelled`, `private_network_blocked`.
@@ -184,6 +195,8 @@ export interface Source {
    * read. Absent: `query` takes prefix and statement together.
    */
   explain?(statement: BoundStatement, prefix: string, options: RunOptions): Promise<QueryResult>;
+  /** Estimates a reading statement without running it. Absent: the plans of the engine have no row counts. */
+  estimate?(statement: BoundStatement, options: RunOptions): Promise<PlanEstimate>;
   /** For a fixed statement that was measured as fast. Null when there is no free slot. Uses at most `sessions` sessions. */
   pipelineSlot?(statement: BoundStatement, sessions: number): PipelineSlot | null;
   tables(filter: TableFilter): Promise<{ items: Table[]; total: number }>;
@@ -200,6 +213,8 @@ export interface Source {
   cannotCount?(text: string): Promise<string | null>;
   /** Called when Sluice has changed a file of the connection: the next call sees the change. Absent: calls always see changes. */
   filesChanged?(): void;
+  /** Asks each host of a connection that has several, or a `target`. Absent: it has neither. */
+  hosts?(): Promise<readonly HostState[]>;
   test(): Promise<TestReport>;
   /** Number of open sessions, for leak tests and gauges. */
   sessions(): number;

@@ -2,6 +2,7 @@ import net from 'node:net';
 import tls from 'node:tls';
 import { AppError } from '#core/errors.ts';
 import type { ConnectionSettings } from './connection-settings.ts';
+import { hostsOf } from './hosts/host-list.ts';
 
 type TlsSettings = Pick<ConnectionSettings, 'host' | 'ssl_mode' | 'ssl_ca' | 'ssl_cert' | 'ssl_key'>;
 
@@ -20,7 +21,9 @@ export const verifiesCertificate = (settings: TlsSettings): boolean => trustOf(s
 
 /** Warnings for an unencrypted connection. Connections within this machine need no encryption. */
 export const plainWarnings = ({ host }: Pick<ConnectionSettings, 'host'>): string[] =>
-  /^(localhost|127(\.\d+){3}|\[?::1\]?)$/i.test(host ?? '') ? [] : ['The connection is not encrypted.'];
+  hostsOf({ host, port: null }).every((one) => /^(localhost|127(\.\d+){3}|\[?::1\]?)$/i.test(one.host))
+    ? []
+    : ['The connection is not encrypted.'];
 
 function tlsOptions(settings: TlsSettings): tls.ConnectionOptions {
   const { ssl_mode, ssl_ca, ssl_cert, ssl_key } = settings;

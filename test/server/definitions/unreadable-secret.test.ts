@@ -39,8 +39,8 @@ afterEach(() => t.close());
 test('a secret that no key opens marks its own connection in the health, and nothing else', async () => {
   const health = await t.call('server.health', {});
   expect(health.connections).toEqual([
-    { id: damaged, name: 'damaged', healthy: false },
-    { id: good, name: 'good', healthy: true },
+    { id: damaged, name: 'damaged', healthy: false, lag_ms: null },
+    { id: good, name: 'good', healthy: true, lag_ms: null },
   ]);
   const tested = await t.send('connections.test', { id: damaged });
   expect([tested.status, tested.body]).toMatchObject([200, { success: false, message: expect.stringContaining('secret') }]);
@@ -52,8 +52,8 @@ test('a secret that no key opens marks its own connection in the health, and not
 test('health speaks of what is deployed, whatever the working copy became', async () => {
   const connections = async () => (await t.call('server.health', {})).connections;
   const deployed = [
-    { id: damaged, name: 'damaged', healthy: false },
-    { id: good, name: 'good', healthy: true },
+    { id: damaged, name: 'damaged', healthy: false, lag_ms: null },
+    { id: good, name: 'good', healthy: true, lag_ms: null },
   ];
   const file = join(t.app.env.SVC_SQLITE_DIR, 'gone.sqlite');
   new Database(file, { create: true }).run('create table items (id integer)');
@@ -84,8 +84,8 @@ test('a deployed secret that no key opens marks its connection, and no other', a
   expect([health.status, health.body.connections]).toEqual([
     200,
     [
-      { id: damaged, name: 'damaged', healthy: false },
-      { id: good, name: 'good', healthy: true },
+      { id: damaged, name: 'damaged', healthy: false, lag_ms: null },
+      { id: good, name: 'good', healthy: true, lag_ms: null },
     ],
   ]);
 });

@@ -304,6 +304,14 @@ describe('what cannot work is refused by name', () => {
     }
   });
 
+  test('a connection with several hosts or a target', () => {
+    for (const several of [{ host: 'db1.example.com,db2.example.com' }, { target: 'primary' as const }]) {
+      expect(faultsOf({ db_type: 'postgresql', ...several }, {}, 'deno')).toEqual([
+        expect.stringContaining('The connection shop has several hosts or a target'),
+      ]);
+    }
+  });
+
   test('certificates that a platform cannot check', () => {
     const own = { ssl_ca: 'PEM' };
     expect(faultsOf({ db_type: 'postgresql', ...own })).toEqual([

@@ -83,6 +83,9 @@ const tool = fc.record({
   ask_missing: fc.boolean(),
   log_arguments: fc.boolean(),
   max_tokens: fc.option(fc.integer({ min: 100, max: 1_000_000 })),
+  max_plan_rows: fc.option(fc.integer({ min: 1, max: 1_000_000 })),
+  max_plan_cost: fc.option(fc.integer({ min: 1, max: 1_000_000 })),
+  plan_limit: fc.constantFrom('warn' as const, 'refuse' as const),
   text_format: fc.constantFrom('json' as const, 'markdown' as const, 'csv' as const, 'tsv' as const),
   files: fc.constantFrom(null, 'csv' as const, 'jsonl' as const, 'parquet' as const, 'xlsx' as const),
 });

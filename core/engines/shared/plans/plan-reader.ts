@@ -22,6 +22,10 @@ export interface PlanNode {
   readonly limited?: boolean | undefined;
   /** It runs again for each row of the steps before it (their row counts multiply), or of the step above it. */
   readonly repeats?: 'before' | 'above' | undefined;
+  /** True when the plan has no step for the join: its rows multiply those of the steps before it. */
+  readonly multiplies?: boolean | undefined;
+  /** The number of parallel processes that each return about this many rows. */
+  readonly processes?: number | undefined;
   /** True when it sorts or collects rows before it returns the first one. */
   readonly sorts?: boolean | undefined;
   readonly children: readonly PlanNode[];
@@ -32,7 +36,12 @@ export interface PlanReader {
   /** Put in front of the statement, which is not run. */
   readonly prefix: string;
   /** @param rows the answer of the database. */
-  read(rows: readonly Row[]): { readonly text: string; readonly nodes: readonly PlanNode[] };
+  readonly read: (rows: readonly Row[]) => { readonly text: string; readonly nodes: readonly PlanNode[] };
+  /** Reads row counts, where another statement returns them. */
+  readonly estimates?: {
+    readonly prefix: string;
+    readonly read: (rows: readonly Row[]) => { readonly nodes: readonly PlanNode[] };
+  };
 }
 
 export const asObject = (value: Json | undefined): Readonly<Record<string, Json>> | null =>

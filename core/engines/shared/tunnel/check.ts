@@ -2,6 +2,7 @@ import { hopsOf } from '#core/contract/definitions/connection-fields.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import type { ConnectionDetails, SshAddresses } from '../descriptor.ts';
 import { resolveTarget } from '../dial.ts';
+import { hostsOf } from '../hosts/host-list.ts';
 import { isHost } from '../network.ts';
 import type { DialPolicy } from '../source.ts';
 import { farTarget } from './far-address.ts';
@@ -21,8 +22,10 @@ export async function checkTunnel(
       (error: unknown) => refuse(error, `${field}.host`, hop.host),
     );
   }
-  if (host !== null)
-    await farTarget(host, port ?? 0, address, policy, database).catch((error: unknown) => refuse(error, 'host', host));
+  for (const far of host === null ? [] : hostsOf({ host, port }))
+    await farTarget(far.host, far.port ?? 0, address, policy, database).catch((error: unknown) =>
+      refuse(error, 'host', far.host),
+    );
 }
 
 /** Returns null for a name that does not resolve yet. */

@@ -1,4 +1,5 @@
 import type { SshOf } from '#core/contract/definitions/connection-fields.ts';
+import { NO_ESTIMATE } from '../plans/estimate.ts';
 import type { DialPolicy, Source } from '../source.ts';
 import { createTunnel, TUNNEL_TIMING, type TunnelTiming } from './tunnel.ts';
 
@@ -30,6 +31,7 @@ export function openTunnelled(
     ...(has.schemaMark && { schemaMark: () => run(() => has.schemaMark?.() ?? Promise.resolve(null)) }),
     ...(has.grammar && { grammar: () => run(() => has.grammar?.() ?? Promise.resolve('')) }),
     ...(has.explain && { explain: (...args) => run(() => has.explain?.(...args) ?? has.query(args[0], args[2])) }),
+    ...(has.estimate && { estimate: (...args) => run(() => has.estimate?.(...args) ?? Promise.resolve(NO_ESTIMATE)) }),
     ...(has.pipelineSlot && {
       pipelineSlot(statement, sessions) {
         const slot = has.pipelineSlot?.(statement, sessions) ?? null;
@@ -41,6 +43,7 @@ export function openTunnelled(
     indexes: (...args) => run(() => has.indexes(...args)),
     ...(has.cannotRollBack && { cannotRollBack: (text) => run(() => has.cannotRollBack?.(text) ?? Promise.resolve(null)) }),
     ...(has.cannotCount && { cannotCount: (text) => run(() => has.cannotCount?.(text) ?? Promise.resolve(null)) }),
+    ...(has.hosts && { hosts: () => run(() => has.hosts?.() ?? Promise.resolve([])) }),
     test: () => run(() => has.test()),
     async close() {
       await has.close();

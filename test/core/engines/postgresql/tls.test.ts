@@ -75,6 +75,18 @@ describe.skipIf(!canCreateCluster)('a PostgreSQL server with TLS and passwords',
     expect((await source.test()).warnings.join(' ')).not.toContain('not encrypted');
   });
 
+  test('the name in the certificate is compared with the host of the list that is dialled', async () => {
+    const verified = { ssl_mode: 'verify-full', ssl_ca: ca() } as const;
+    expect(await isEncrypted(open({ ...verified, host: '127.0.0.1,localhost' }))).toBe(true);
+    const states = await open({ ...verified, host: '127.0.0.1,localhost', target: 'primary' }).hosts?.();
+    expect(states).toMatchObject([
+      { role: null, error: expect.stringContaining('not for the name 127.0.0.1') },
+      { role: 'primary', error: null },
+    ]);
+    const { reason } = await refusal(isEncrypted(open({ ...verified, host: '127.0.0.1', target: 'primary' })));
+    expect(reason).toBe('tls_failed');
+  });
+
   test('a chain that leads to the given authority is accepted by every mode', async () => {
     for (const ssl_mode of [null, 'require', 'verify-ca', 'verify-full'] as const) {
       const source = open({ ssl_mode, ssl_ca: ca() });

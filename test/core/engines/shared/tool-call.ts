@@ -1,6 +1,7 @@
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
 import * as v from 'valibot';
 import { Parameter } from '#core/contract/definitions/parameters.ts';
+import type { FrozenPlanLimits } from '#core/contract/definitions/pages.ts';
 import type { ReturnType } from '#core/contract/definitions/tools.ts';
 import { describeNow } from '#core/sources/statements.ts';
 import { dialectNamed, engineOf } from '#core/engines/index.ts';
@@ -23,14 +24,19 @@ export interface CallableTool {
 
 const validator = new AjvJsonSchemaValidator();
 
-type Options = { readonly return_type?: ReturnType; readonly mode?: FrozenQuery['mode']; readonly max_rows?: number };
+type Options = {
+  readonly return_type?: ReturnType;
+  readonly mode?: FrozenQuery['mode'];
+  readonly max_rows?: number;
+  readonly limits?: FrozenPlanLimits;
+};
 
 /** A tool as it is saved and frozen. */
 export async function planOn(
   { source, db_type }: Pick<OpenEngine, 'source' | 'db_type'>,
   sql_query: string,
   parameters: readonly v.InferInput<typeof Parameter>[],
-  { return_type = 'rows', mode = 'read', max_rows = 100 }: Options = {},
+  { return_type = 'rows', mode = 'read', max_rows = 100, limits = {} }: Options = {},
 ) {
   const dialect = dialectNamed((await source.grammar?.()) ?? engineOf(db_type).dialect.name);
   const declared = parameters.map((parameter) => v.parse(Parameter, parameter));
@@ -48,6 +54,7 @@ export async function planOn(
       max_rows,
       max_bytes: 4_000_000,
       transform_template: null,
+      ...limits,
     },
     dialect,
   );

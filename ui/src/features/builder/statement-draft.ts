@@ -1,7 +1,13 @@
-import type { RawInput } from '#core/contract/index.ts';
 import { type DefinitionDraft, type DefinitionOptions, useDefinitionDraft } from './definition-draft.ts';
 import { trimmed } from './parameters/parameters.ts';
-import { type CheckedStatement, isReady, type Statement, type StatementFields, useStatement } from './use-statement.ts';
+import {
+  type Becomes,
+  type CheckedStatement,
+  isReady,
+  type Statement,
+  type StatementFields,
+  useStatement,
+} from './use-statement.ts';
 
 /** A tool or a resource that is being edited, with its statement. */
 export interface StatementDraft<D extends StatementFields = StatementFields> extends DefinitionDraft<D, CheckedStatement> {
@@ -16,7 +22,7 @@ interface StatementOptions<
   /** Parameter names from elsewhere, such as the address of a resource, instead of the statement. */
   readonly named?: (values: D) => readonly string[];
   /** How a preview converts the result for a model. */
-  readonly becomes: (values: D) => Pick<RawInput<'preview.execute'>, 'return_type' | 'text_format' | 'mime_type'>;
+  readonly becomes: (values: D) => Becomes;
 }
 
 export function useStatementDraft<

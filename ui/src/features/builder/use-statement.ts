@@ -1,5 +1,6 @@
 import { createEffect, createMemo, createSignal, on, onCleanup, untrack } from 'solid-js';
 import type { Output, RawInput } from '#core/contract/index.ts';
+import type { PlanLimits } from '#core/contract/definitions/pages.ts';
 import type { ToolDraft } from '#core/contract/definitions/tools.ts';
 import { isFilled, followParameters, trimmed } from './parameters/parameters.ts';
 import type { Parameter } from '#core/contract/definitions/parameters.ts';
@@ -41,11 +42,14 @@ export type CheckedStatement = Output<'preview.tool'> | Output<'preview.resource
 export const isReady = ({ connection_id, sql_query }: Pick<StatementFields, 'connection_id' | 'sql_query'>): boolean =>
   connection_id !== '' && sql_query.trim() !== '';
 
+/** Converts the result for a model, and limits its plan. */
+export type Becomes = Pick<RawInput<'preview.execute'>, 'return_type' | 'text_format' | 'mime_type' | keyof PlanLimits>;
+
 interface StatementOptions {
   /** Parameter names from elsewhere, such as the address of a resource, instead of the statement. */
   readonly named?: () => readonly string[];
   /** How the preview converts the result for a model. */
-  readonly becomes: () => Pick<RawInput<'preview.execute'>, 'return_type' | 'text_format' | 'mime_type'>;
+  readonly becomes: () => Becomes;
 }
 
 /** The statement and the conversion that a result belongs to. */

@@ -116,13 +116,14 @@ const withoutEmpty = <H extends SshHop>(hop: H): H =>
 /** Another kind of database keeps what both kinds have. */
 export function withType(
   draft: ConnectionDraft,
-  type: Pick<ConnectionType, 'db_type' | 'default_port'> & Partial<Pick<ConnectionType, 'extra_fields' | 'ssh'>>,
+  type: Pick<ConnectionType, 'db_type' | 'default_port'> & Partial<Pick<ConnectionType, 'extra_fields' | 'hosts' | 'ssh'>>,
 ): ConnectionDraft {
   const fields = fieldsOf(type.db_type);
   return {
     ...draft,
     db_type: type.db_type,
     port: type.default_port,
+    target: type.hosts === true ? draft.target : 'any',
     host: fields.host === undefined ? null : draft.host,
     username: fields.username === undefined ? null : draft.username,
     password: fields.password === undefined ? null : draft.password,
@@ -147,6 +148,7 @@ export function changesOf(before: Connection, draft: ConnectionDraft): Partial<C
 /** Where a connection leads, in one line. */
 export function addressOf({ host, port, database }: Pick<Connection, 'host' | 'port' | 'database'>): string {
   if (host === null) return database;
+  if (host.includes(',')) return `${host}/${database}`;
   return `${host.includes(':') ? `[${host}]` : host}${port === null ? '' : `:${port}`}/${database}`;
 }
 

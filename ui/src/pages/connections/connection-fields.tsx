@@ -40,6 +40,7 @@ export function ConnectionFields(props: FieldsProps) {
   const fields = createMemo(() => fieldsOf(props.form.values.db_type));
   const at = (field: string) => (props.fault?.field === field ? props.fault.message : undefined);
   const network = () => fields().host !== undefined;
+  const isList = () => props.form.values.host?.includes(',') === true;
   return (
     <>
       <Section title="Address" lead={props.type?.note ?? 'Where the database listens.'}>
@@ -51,6 +52,9 @@ export function ConnectionFields(props: FieldsProps) {
               <FormField form={props.form} name="port" />
             </div>
           )}
+        </Show>
+        <Show when={props.type?.hosts === true && (isList() || props.form.values.target !== 'any')}>
+          <FormField form={props.form} name="target" error={at('target')} />
         </Show>
         <FormField form={props.form} name="database" {...fields().database} />
       </Section>

@@ -8,7 +8,7 @@ import { useReadable } from '#ui/src/components/form/use-readable.ts';
 import { Notice } from '#ui/src/components/notice.tsx';
 import { duration } from '#ui/src/kernel/words.ts';
 import { fieldsOf } from './connection-draft.ts';
-import { inFields, sshLabel, SUSPECT } from './words.ts';
+import { hostLine, inFields, sshLabel, SUSPECT } from './words.ts';
 
 const LABELS = labelsIn(ConnectionDraft.entries);
 
@@ -68,6 +68,7 @@ export function TestResult(props: {
           </p>
         )}
       </Show>
+      <Bullets of={props.result.hosts?.map(hostLine) ?? []} />
       <For each={props.result.limits}>
         {(limit) => (
           <p>

@@ -2,6 +2,7 @@ import { ConnectionDraft } from '#core/contract/definitions/connections.ts';
 import type { Output } from '#core/contract/index.ts';
 import { SSH_LABELS } from '#core/contract/definitions/connection-fields.ts';
 import { marksOf } from '#core/contract/marks.ts';
+import { duration } from '#ui/src/kernel/words.ts';
 import { inLabels } from '#ui/src/kernel/form/form.ts';
 
 type TestCode = NonNullable<Output<'connections.test'>['code']>;
@@ -50,7 +51,17 @@ export const SUSPECT: Partial<Record<TestCode, string>> = {
   database_missing: 'database',
   tls_failed: 'ssl_mode',
   private_network_blocked: 'host',
+  no_primary: 'host',
   tunnel_unreachable: 'ssh.host',
   tunnel_refused: 'ssh.private_key',
   tunnel_host_key: 'ssh.host_key',
 };
+
+type HostState = NonNullable<Output<'connections.test'>['hosts']>[number];
+
+/** A host of a connection, with its role. */
+export function hostLine({ host, role, lag_ms, error }: HostState): string {
+  if (role === null) return `${host}: ${inFields(error ?? 'Not responding.')}`;
+  if (role === 'primary') return `${host}: primary`;
+  return lag_ms === null ? `${host}: standby, lag unknown` : `${host}: standby, ${duration(lag_ms)} behind`;
+}

@@ -40,6 +40,10 @@ export function Stats(props: {
   const behind = () =>
     props.status?.hosts.filter(({ snapshot_version }) => snapshot_version !== props.status?.snapshot_version) ?? [];
   const sick = () => props.health?.connections.filter(({ healthy }) => !healthy) ?? [];
+  const lag = () => {
+    const lags = props.health?.connections.flatMap(({ lag_ms }) => lag_ms ?? []) ?? [];
+    return lags.length === 0 ? undefined : Math.max(...lags);
+  };
   const known = (there: unknown, text: () => string) => (
     <Show when={there} fallback={props.failed ? '–' : <Skeleton width="half" height="1.75rem" />}>
       {text()}
@@ -56,7 +60,9 @@ export function Stats(props: {
       ? `Not responding: ${sick()
           .map(({ name }) => name)
           .join(', ')}`
-      : 'All responding';
+      : lag() === undefined
+        ? 'All responding'
+        : `All responding, standbys up to ${duration(lag() ?? 0)} behind`;
   };
   const last = () => `Last ${PERIOD_CHOICES[props.period].label}`;
 

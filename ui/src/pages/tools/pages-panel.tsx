@@ -20,7 +20,7 @@ export function PagesPanel(props: { draft: StatementDraft<ToolDraft> }) {
       value={props.draft.form.values.page_by}
       fresh={(column) => ({ column, desc: false })}
       most={MOST_COLUMNS}
-      empty="A result that reaches a limit is cut off. With columns that order the rows, a model can read on: it sends the next value of a result as the after argument of the next call."
+      empty="A result that reaches a limit is cut off. With columns that order the rows, a model can read on."
       note="End with a unique column, such as the primary key. NULL values come last."
       add="Add column"
       remove={(column) => `Remove ${column} from the order`}

@@ -15,6 +15,8 @@ import { TextFormatField } from './text-format.tsx';
 /** Only for tools that write. */
 const WritesPanel = lazyPart(async () => (await import('./writes-panel.tsx')).WritesPanel);
 
+const planLimitsOf = ({ max_plan_rows, max_plan_cost, plan_limit }: ToolDraft) => ({ max_plan_rows, max_plan_cost, plan_limit });
+
 /** One tool, from its statement to what a model sees of it. */
 export function ToolBuilder(
   props: DefinitionProps<ToolDraft, Tool> & {
@@ -45,10 +47,15 @@ export function ToolBuilder(
       text_format: values.text_format,
       files: values.files,
       max_tokens: values.max_tokens,
+      ...planLimitsOf(values),
       ask_missing: values.ask_missing,
     }),
     check: (input, signal) => call('preview.tool', input, signal),
-    becomes: ({ return_type, text_format }) => ({ return_type, text_format }),
+    becomes: (values) => ({
+      return_type: values.return_type,
+      text_format: values.text_format,
+      ...planLimitsOf(values),
+    }),
   });
   return (
     <StatementBuilder

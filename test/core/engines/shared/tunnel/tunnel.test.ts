@@ -69,6 +69,13 @@ describe.skipIf(!sshd_is_here || !reachable.postgres)('an SSH tunnel', () => {
     expect(await rowsOf(source)).toEqual([{ one: 1 }]);
   });
 
+  test('each host of a list is reached through the tunnel', async () => {
+    const { host, port } = database.settings;
+    const source = open({ settings: { host: `${host}:1,${host}:${port}`, target: 'primary' } });
+    expect(await rowsOf(source)).toEqual([{ one: 1 }]);
+    expect(await source.hosts?.()).toMatchObject([{ role: null }, { role: 'primary' }]);
+  });
+
   test('a tunnel passes jump servers in their order, each with its own key', async () => {
     const [first_user, last_user] = [createKey(), createKey()];
     const last = await startSshServer(last_user, `PermitOpen 127.0.0.1:${database.settings.port}`);
