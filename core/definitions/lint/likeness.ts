@@ -37,6 +37,18 @@ interface Entry<T> {
   visited: number;
 }
 
+/** An entry with the index of one of its first trigrams. */
+interface Holder<T> {
+  readonly entry: Entry<T>;
+  readonly at: number;
+}
+
+/** @property holders sorted by `compareHolders`. @property starts see `startsOf`; null: unknown since the last change. */
+interface HolderList<T> {
+  readonly holders: Holder<T>[];
+  starts: readonly number[] | null;
+}
+
 /** The trigrams of a text in an order that all texts share: by frequency, then by hash, both in one number. */
 type Groups = Float64Array;
 
@@ -58,8 +70,8 @@ class TrigramIndex<T extends Text> implements SimilarityIndex<T> {
   #ordered = 0;
   #searches = 0;
   readonly #entries = new Map<T, Entry<T>>();
-  /** Entries by each of their first trigrams, sorted by name. */
-  #holders = new Map<number, Entry<T>[]>();
+  /** Entries by each of their first trigrams. */
+  #lists = new Map<number, HolderList<T>>();
 
   async move(removed: readonly T[], added: readonly T[], turn: () => Promise<void>): Promise<void> {
     for (const text of removed) this.#remove(text);
@@ -91,7 +103,7 @@ class TrigramIndex<T extends Text> implements SimilarityIndex<T> {
     return Float64Array.from(grams, (gram) => (this.#often.get(gram) ?? 0) * 2 ** 32 + gram).sort();
   }
 
-  /** @param isLast ends the list of one trigram. @param take gets each similar text once. */
+  /** @param isLast whether later names are not wanted. @param take gets each similar text once. */
   #search(
     groups: Groups,
     isLast: (entry: Entry<T>) => boolean,
@@ -100,14 +112,25 @@ class TrigramIndex<T extends Text> implements SimilarityIndex<T> {
   ): void {
     const search_number = ++this.#searches;
     for (const [at, group] of firstOf(groups).entries()) {
-      for (const entry of this.#holders.get(group) ?? []) {
-        if (isLast(entry)) break;
-        if (entry.visited === search_number) continue;
-        entry.visited = search_number;
-        if (!isCandidate(entry)) continue;
-        // It is the first trigram that both have.
-        const share = shareOf(groups, at, entry.groups, entry.groups.indexOf(group));
-        if (share > 0) take(entry, share);
+      const list = this.#lists.get(group);
+      if (list === undefined) continue;
+      const { holders } = list;
+      const starts = (list.starts ??= startsOf(holders));
+      for (const [part, start] of starts.entries()) {
+        const { entry: first, at: other } = holders[start]!;
+        // Thousands of texts that differ in a number only are passed over at once.
+        if (mostInCommon(groups, at, first.groups, other) < requiredOf(groups, first.groups)) continue;
+        const end = starts[part + 1] ?? holders.length;
+        for (let n = start; n < end; n++) {
+          const { entry } = holders[n]!;
+          if (isLast(entry)) break;
+          if (entry.visited === search_number) continue;
+          entry.visited = search_number;
+          if (!isCandidate(entry)) continue;
+          // It is the first trigram that both have.
+          const share = shareOf(groups, at, entry.groups, other);
+          if (share > 0) take(entry, share);
+        }
       }
     }
   }
@@ -134,20 +157,26 @@ class TrigramIndex<T extends Text> implements SimilarityIndex<T> {
     if (entry === undefined) return;
     this.#entries.delete(text);
     entry.gone = true;
-    for (const gram of firstOf(entry.groups)) {
-      const list = this.#holders.get(gram) ?? [];
-      list.splice(list.indexOf(entry), 1);
-      if (list.length === 0) this.#holders.delete(gram);
+    for (const [at, gram] of firstOf(entry.groups).entries()) {
+      const list = this.#lists.get(gram);
+      if (list === undefined) continue;
+      list.holders.splice(insertionIndex(list.holders, { entry, at }), 1);
+      list.starts = null;
+      if (list.holders.length === 0) this.#lists.delete(gram);
     }
   }
 
   #add(text: T): Entry<T> {
     const entry = { text, groups: this.#groupsOf(text.grams), like: null, gone: false, visited: 0 };
     this.#entries.set(text, entry);
-    for (const gram of firstOf(entry.groups)) {
-      const list = this.#holders.get(gram);
-      if (list === undefined) this.#holders.set(gram, [entry]);
-      else list.splice(insertionIndex(list, text.name), 0, entry);
+    for (const [at, gram] of firstOf(entry.groups).entries()) {
+      const list = this.#lists.get(gram);
+      if (list === undefined) {
+        this.#lists.set(gram, { holders: [{ entry, at }], starts: ONE_PART });
+        continue;
+      }
+      list.holders.splice(insertionIndex(list.holders, { entry, at }), 0, { entry, at });
+      list.starts = null;
     }
     return entry;
   }
@@ -166,7 +195,7 @@ class TrigramIndex<T extends Text> implements SimilarityIndex<T> {
 
   async #rebuildOrder(texts: readonly T[], turn: () => Promise<void>): Promise<void> {
     this.#often = new Map();
-    this.#holders = new Map();
+    this.#lists = new Map();
     this.#entries.clear();
     this.#ordered = texts.length;
     for (const { grams } of texts) {
@@ -184,22 +213,49 @@ class TrigramIndex<T extends Text> implements SimilarityIndex<T> {
   }
 }
 
-/** Index at which a name belongs in a sorted list. */
-function insertionIndex(sorted: readonly { readonly text: Text }[], name: string): number {
+/** By length, then by the index of the trigram, then by name. */
+function compareHolders<T extends Text>(one: Holder<T>, other: Holder<T>): number {
+  const alike = one.entry.groups.length - other.entry.groups.length || one.at - other.at;
+  if (alike !== 0 || one.entry.text.name === other.entry.text.name) return alike;
+  return one.entry.text.name < other.entry.text.name ? -1 : 1;
+}
+
+/** Index of a holder in a sorted list, or the one at which it belongs. */
+function insertionIndex<T extends Text>(sorted: readonly Holder<T>[], holder: Holder<T>): number {
   let [low, high] = [0, sorted.length];
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (sorted[middle]!.text.name < name) low = middle + 1;
+    if (compareHolders(sorted[middle]!, holder) < 0) low = middle + 1;
     else high = middle;
   }
   return low;
 }
 
+/** Most lists have one part. */
+const ONE_PART: readonly number[] = [0];
+
+/** Where the length or the index of the trigram changes in a sorted list. */
+function startsOf<T extends Text>(sorted: readonly Holder<T>[]): readonly number[] {
+  const starts = [0];
+  for (let n = 1; n < sorted.length; n++) {
+    const [before, one] = [sorted[n - 1]!, sorted[n]!];
+    if (before.entry.groups.length !== one.entry.groups.length || before.at !== one.at) starts.push(n);
+  }
+  return starts.length === 1 ? ONE_PART : starts;
+}
+
+/** How many trigrams similar texts of these lengths have in common. */
+const requiredOf = (one: Groups, other: Groups): number =>
+  atLeast((SIMILAR_FROM / (1 + SIMILAR_FROM)) * (one.length + other.length));
+
+/** How many trigrams two texts can have in common from these indexes on. */
+const mostInCommon = (one: Groups, a: number, other: Groups, b: number): number => Math.min(one.length - a, other.length - b);
+
 /** Jaccard similarity of two texts whose first common trigrams have these indexes; 0 when it is below `SIMILAR_FROM`. */
 function shareOf(one: Groups, first: number, other: Groups, second: number): number {
-  const required = atLeast((SIMILAR_FROM / (1 + SIMILAR_FROM)) * (one.length + other.length));
+  const required = requiredOf(one, other);
   let [a, b, common] = [first, second, 0];
-  while (common + Math.min(one.length - a, other.length - b) >= required) {
+  while (common + mostInCommon(one, a, other, b) >= required) {
     if (a === one.length || b === other.length) return common / (one.length + other.length - common);
     const [x, y] = [one[a]!, other[b]!];
     if (x === y) common++;

@@ -7,7 +7,9 @@ interface Text {
   readonly name: string;
   readonly grams: Uint32Array;
 }
-const WORDS = 'orders customers of the by newest first with totals region sum list find each product status'.split(' ');
+const WORDS = 'orders customers of the by newest first with totals region sum list find each product status 1 12 124 1234'.split(
+  ' ',
+);
 const text = fc.array(fc.constantFrom(...WORDS), { minLength: 0, maxLength: 14 }).map((words) => words.join(' '));
 const turn = async () => undefined;
 
@@ -82,4 +84,17 @@ test('a text that comes or goes among many costs about as much as it says, also 
     // All of them anew take many times as long.
     expect(processorMs() - began).toBeLessThan(250);
   }
+});
+
+test('texts that differ in a number only cost about as much each, however many there are', async () => {
+  const costOf = async (count: number): Promise<number> => {
+    const texts = Array.from({ length: count }, (_, n) => ({ name: `t${n}`, grams: gramsOf(`Products of shelf ${n}`) }));
+    const began = processorMs();
+    await createSimilarityIndex<Text>().move([], texts, turn);
+    return processorMs() - began;
+  };
+  await costOf(1_000);
+  const [few, many] = [await costOf(2_000), await costOf(8_000)];
+  // Four times as many; compared with each other they would take sixteen times as long.
+  expect(many).toBeLessThan(10 * few);
 });
