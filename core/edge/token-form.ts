@@ -30,6 +30,7 @@ const ONCE = [
   'code_verifier',
   'redirect_uri',
   'token',
+  'assertion',
 ];
 
 export const refuseToken = (

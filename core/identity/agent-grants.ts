@@ -23,14 +23,15 @@ export interface TokenRequest {
 
 /** A response of the token endpoint: RFC 6749 sections 5.1 and 5.2. */
 export interface TokenAnswer {
-  readonly status: 200 | 400 | 401;
+  readonly status: 200 | 400 | 401 | 503;
   readonly body: Readonly<Record<string, unknown>>;
 }
 
 type ClientRow = Schema['agent_clients']['$inferSelect'];
 type FamilyRow = Schema['agent_families']['$inferSelect'];
 
-const refuse = (error: string, detail: string, status: 400 | 401 = 400): TokenAnswer => ({
+/** An error response of the token endpoint (RFC 6749 section 5.2). */
+export const refuse = (error: string, detail: string, status: 400 | 401 | 503 = 400): TokenAnswer => ({
   status,
   body: { error, error_description: detail, detail },
 });

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { exportJWK, generateKeyPair, type JWTHeaderParameters, SignJWT } from 'jose';
+import { createLocalJWKSet, exportJWK, generateKeyPair, type JWTHeaderParameters, jwtVerify, SignJWT } from 'jose';
 
 type Json = Record<string, unknown>;
 type Answer = Json | Response | Promise<Json | Response>;
@@ -29,10 +29,18 @@ export interface TestProvider {
   userinfo: Json;
   /** Paths that were asked for. */
   readonly asked: string[];
+  /** The client of another server for which this provider issues assertions; null: its policy allows none. */
+  assertion_client: string | null;
+  /** Signs claims with the present key. */
+  sign(claims: Json, header?: Partial<JWTHeaderParameters>): Promise<string>;
+  /** The ID token of `person` for its client. */
+  idToken(): Promise<string>;
   /** From now on another key signs, and it alone is published. */
   rotate(): Promise<void>;
   close(): Promise<void>;
 }
+
+const ID_JAG = 'urn:ietf:params:oauth:token-type:id-jag';
 
 interface Code {
   readonly nonce: string | null;
@@ -53,15 +61,45 @@ export async function openTestProvider(): Promise<TestProvider> {
   const asked: string[] = [];
   let key = await newKey();
 
-  const idToken = async (code: Code): Promise<string> => {
+  const sign: TestProvider['sign'] = (claims, header) =>
+    new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid: key.kid, ...header }).sign(key.privateKey, { crit: { x: true } });
+  const idToken = async (code: Pick<Code, 'nonce' | 'person'>): Promise<string> => {
     const now = Math.floor(Date.now() / 1_000);
     const { issuer, client } = provider;
     const usual = { iss: issuer, aud: client.client_id, iat: now, exp: now + 300, nonce: code.nonce, ...code.person };
     const claims = provider.tricks.claims?.(usual) ?? usual;
     if (provider.tricks.sign !== undefined) return provider.tricks.sign(claims);
-    return new SignJWT(claims)
-      .setProtectedHeader({ alg: 'ES256', kid: key.kid, ...provider.tricks.header })
-      .sign(key.privateKey, { crit: { x: true } });
+    return sign(claims, provider.tricks.header);
+  };
+  /** An assertion for an ID token (RFC 8693, draft-ietf-oauth-identity-assertion-authz-grant section 4.3). */
+  const exchange = async (form: URLSearchParams): Promise<Json | Response> => {
+    const { issuer, client, assertion_client } = provider;
+    const [id, secret] = [form.get('client_id'), form.get('client_secret')];
+    if (id !== client.client_id || secret !== client.client_secret)
+      return Response.json({ error: 'invalid_client' }, { status: 401 });
+    const options = { issuer, audience: client.client_id };
+    const { payload } = await jwtVerify(form.get('subject_token') ?? '', createLocalJWKSet({ keys: [key.public] }), options);
+    if (assertion_client === null || form.get('requested_token_type') !== ID_JAG) {
+      return Response.json(
+        { error: 'invalid_grant', error_description: 'The policy of the company does not allow it.' },
+        { status: 400 },
+      );
+    }
+    const now = Math.floor(Date.now() / 1_000);
+    const [aud, resource, scope] = [form.get('audience'), form.get('resource'), form.get('scope')];
+    const claims = {
+      iss: issuer,
+      sub: payload.sub,
+      preferred_username: payload['preferred_username'],
+      aud,
+      resource,
+      client_id: assertion_client,
+      jti: randomUUID(),
+      iat: now,
+      exp: now + 300,
+    };
+    const assertion = await sign({ ...claims, ...(scope !== null && { scope }) }, { typ: 'oauth-id-jag+jwt' });
+    return { issued_token_type: ID_JAG, access_token: assertion, token_type: 'N_A', expires_in: 300 };
   };
   const authorize = (url: URL): Response => {
     const query = url.searchParams;
@@ -78,6 +116,7 @@ export async function openTestProvider(): Promise<TestProvider> {
   };
   const token = async (request: Request): Promise<Json | Response> => {
     const form = new URLSearchParams(await request.text());
+    if (form.get('grant_type') === 'urn:ietf:params:oauth:grant-type:token-exchange') return exchange(form);
     const { client_id, client_secret } = provider.client;
     const encoded = (text: string) => new URLSearchParams({ '': text }).toString().slice(1);
     // RFC 6749, section 2.3.1.
@@ -145,6 +184,9 @@ export async function openTestProvider(): Promise<TestProvider> {
     person: { sub: 'person-1', name: 'Grace Hopper', email: 'grace@example.com', email_verified: true },
     userinfo: {},
     asked,
+    assertion_client: null,
+    sign,
+    idToken: () => idToken({ nonce: null, person: provider.person }),
     async rotate() {
       key = await newKey();
     },

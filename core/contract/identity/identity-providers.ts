@@ -4,6 +4,7 @@ import { field, valuesOf } from '../marks.ts';
 import { deletion, operation } from '../operation.ts';
 import { ROLE_CHOICES } from '../roles.ts';
 import { secretOrRef, ShownRef } from '../fields.ts';
+import { ASYMMETRIC_ALGORITHMS } from '../settings/jwt-issuers.ts';
 import { ClientId, Domain, IssuerUrl, ScopeName, Secret } from '../settings/setting-values.ts';
 
 /** Roles that a sign-in can assign. Owner is not among them: only owners can give that role. */
@@ -13,6 +14,7 @@ export type ProvidedRole = v.InferOutput<typeof ProvidedRole>;
 const MOST_GROUPS = 200;
 const MOST_SCOPES = 20;
 const MOST_DOMAINS = 50;
+const MOST_CLIENTS = 50;
 
 export const IdentityProviderDraft = v.strictObject({
   name: field(shownText(100), { label: 'Name', help: 'Shown on the button of the sign-in page.', placeholder: 'Google' }),
@@ -70,6 +72,23 @@ export const IdentityProviderDraft = v.strictObject({
       default: () => ({}),
     },
   ),
+  accept_assertions: field(v.boolean(), {
+    label: 'Accept identity assertions',
+    help: 'Clients get access with an assertion of this provider (ID-JAG), without a consent page: the provider decides who uses which client. Off by default.',
+    default: false,
+  }),
+  assertion_clients: field(v.pipe(v.array(textBetween(1, 2_048)), v.maxLength(MOST_CLIENTS)), {
+    label: 'Clients of assertions',
+    help: 'One per line: the client IDs of OAuth apps, or https addresses of client metadata documents. Others are refused.',
+    control: 'lines',
+    placeholder: 'https://claude.ai/oauth/mcp-oauth-client-metadata',
+    default: () => [],
+  }),
+  assertion_algorithms: field(v.pipe(v.array(v.picklist(ASYMMETRIC_ALGORITHMS)), v.maxLength(ASYMMETRIC_ALGORITHMS.length)), {
+    label: 'Algorithms of assertions',
+    help: 'Accepted signature algorithms, such as RS256. Leave empty to accept every asymmetric one.',
+    default: () => [],
+  }),
   enabled: field(v.boolean(), { label: 'Enabled', help: 'Shown on the sign-in page.', default: true }),
 });
 export type IdentityProviderDraft = v.InferOutput<typeof IdentityProviderDraft>;
@@ -105,6 +124,7 @@ export const PROVIDER_CHECKS = {
   keys: { label: 'Signing keys' },
   scopes: { label: 'Scopes' },
   client: { label: 'Client credentials' },
+  assertions: { label: 'Identity assertions' },
 };
 export const ProviderCheck = v.object({
   check: v.picklist(valuesOf(PROVIDER_CHECKS)),

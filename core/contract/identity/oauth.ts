@@ -17,8 +17,14 @@ export const STEP_CHOICES = {
   consent: { label: 'Consent' },
   token: { label: 'Token' },
   refresh: { label: 'Token refresh' },
+  assertion: { label: 'Identity assertion' },
   provider: { label: 'Identity provider' },
   password: { label: 'Password' },
+};
+
+export const GRANT_CHOICES = {
+  consent: { label: 'Consent' },
+  assertion: { label: 'Identity assertion' },
 };
 
 /** Details of a client that people sign in with. */
@@ -119,6 +125,12 @@ export const OauthAppItem = v.strictObject({
 
 export const Grant = v.object({
   id: Id,
+  kind: v.pipe(
+    v.picklist(valuesOf(GRANT_CHOICES)),
+    v.description(
+      'consent: the person approved the client; assertion: a session that an identity provider allowed, without a refresh token',
+    ),
+  ),
   person: v.object({ id: Id, username: v.string() }),
   client: ClientFacts,
   resource: v.string(),

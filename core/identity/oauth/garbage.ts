@@ -11,17 +11,18 @@ const DAY_MS = 24 * 3_600_000;
 const CODES_MS = DAY_MS;
 
 /**
- * Deletes expired requests, codes and refresh tokens, grants of deleted people or without a refresh token, and unused
+ * Deletes expired requests, codes, assertions and refresh tokens, grants of deleted people or without a refresh token, and unused
  * registrations.
  */
 export async function collectOauth(app: Platform): Promise<void> {
-  const { oauth_requests, oauth_codes, oauth_refresh, oauth_grants, people } = app.store.tables;
+  const { oauth_requests, oauth_codes, oauth_refresh, oauth_grants, people, used_assertions } = app.store.tables;
   const now = app.clock();
   const before = (ms: number) => new Date(now.getTime() - ms).toISOString();
   const longest = (await readSettings(app)).settings.oauth_grant_days * DAY_MS;
   await app.store.write(async (tx) => {
     await tx.delete(oauth_requests).where(lt(oauth_requests.expires_at, before(0)));
     await tx.delete(oauth_codes).where(lt(oauth_codes.expires_at, before(CODES_MS)));
+    await tx.delete(used_assertions).where(lt(used_assertions.expires_at, before(0)));
     await tx.delete(oauth_refresh).where(lt(oauth_refresh.expires_at, before(0)));
     const worn_out = tx
       .select({ id: oauth_grants.id })

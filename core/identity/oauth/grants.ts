@@ -46,8 +46,9 @@ export const grantHandlers: Pick<Handlers<WithSources & WithHosts>, 'grants.list
   },
 };
 
-const toGrant = ({ person_id, client_id: _, ...row }: GrantRow, username = 'deleted person'): Grant => ({
+const toGrant = ({ person_id, client_id: _, kind, ...row }: GrantRow, username = 'deleted person'): Grant => ({
   ...row,
+  kind: kind ?? 'consent',
   person: { id: person_id, username },
 });
 
@@ -59,8 +60,15 @@ export async function recordGrant(
   row: GrantRow,
   username: string | undefined,
 ): Promise<void> {
-  const { client, resource, scopes } = row;
-  const state = { client: client.name, client_id: client.client_id, person: username ?? null, resource, scopes };
+  const { client, resource, scopes, kind } = row;
+  const state = {
+    client: client.name,
+    client_id: client.client_id,
+    person: username ?? null,
+    resource,
+    scopes,
+    ...(kind !== null && { kind }),
+  };
   const subject = { entity_type: 'grant', entity_id: row.id, entity_name: client.name } as const;
   const [before, after] = action === 'create' ? [null, state] : [state, null];
   await recordHistory(tx, context, { ...subject, before, after });

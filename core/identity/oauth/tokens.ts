@@ -6,36 +6,30 @@ import { createHash } from 'node:crypto';
 import { and, eq, isNull } from 'drizzle-orm';
 import { afterCommit } from '#core/platform/after-commit.ts';
 import { readSettings } from '#core/settings/settings.ts';
-import { isRead } from '#core/versions/claim-reads.ts';
-import { EVERYTHING, LONGEST_ACCESS_TOKEN } from '#core/edge/identity.ts';
 import type { Login } from '#core/edge/token-form.ts';
-import { grantTokens, type TokenAnswer } from '#core/identity/agent-grants.ts';
+import { grantTokens, refuse, type TokenAnswer } from '#core/identity/agent-grants.ts';
 import { digestOf, randomToken } from '#core/lib/random-token.ts';
 import type { Context } from '#core/context/context.ts';
 import type { Db } from '#core/store/store.ts';
 import { endedSentence, secretOf } from '../ends/token-ends.ts';
-import { noteAttempt } from './attempts.ts';
+import { ASSERTION_GRANT, byAssertion } from './assertions/by-assertion.ts';
+import { noteAttempt, type NotedAnswer } from './attempts.ts';
 import { boundClient, type Client } from './clients/clients.ts';
 import { addGrant, endStolen, type GrantRow, recordGrant } from './grants.ts';
-import { namedFirst, lockPerson, type Person } from './people.ts';
+import { lockPerson } from './people.ts';
 import { issuerOf } from '#core/settings/public-urls.ts';
-import { signAccessToken } from './keys.ts';
-import { type Issued, issueTime } from './ended.ts';
+import { issueTime } from './ended.ts';
+import { issue, type TokenServices } from './issue.ts';
 import { pushIdentity } from './published.ts';
 import { noteRegistrationUse } from './clients/registrations.ts';
 import { resourceOf, signInRefusal } from './resources.ts';
-import { namedScopes, scopesFor, toScopes } from './scopes.ts';
+import { toScopes } from './scopes.ts';
 
 /** A client that did not receive the response to a refresh may repeat it within this time. */
 const GRACE_MS = 120_000;
-const MINUTE_S = 60;
 const DAY_MS = 24 * 3_600_000;
 const AGENT_CLIENT = 'svc_cl_';
 
-const refuse = (error: string, detail: string, status: 400 | 401 = 400): TokenAnswer => ({
-  status,
-  body: { error, error_description: detail, detail },
-});
 const UNKNOWN_CLIENT = refuse('invalid_client', 'The client is not known here, or its secret is wrong. Register again.', 401);
 const BAD_CODE = refuse(
   'invalid_grant',
@@ -52,11 +46,11 @@ const BAD_REFRESH = refuse(
 );
 
 /**
- * Handles the grants authorization_code and refresh_token (RFC 6749 sections 4.1.3 and 6), and those of the clients of the agent
- * endpoint.
+ * Handles the grants authorization_code and refresh_token (RFC 6749 sections 4.1.3 and 6), identity assertions (RFC 7523), and the
+ * grants of the clients of the agent endpoint.
  */
 export async function answerTokenRequest(
-  context: Context<WithSources & WithHosts & WithSnapshots>,
+  context: Context<TokenServices>,
   form: URLSearchParams,
   logins: readonly Login[],
 ): Promise<TokenAnswer> {
@@ -65,33 +59,32 @@ export async function answerTokenRequest(
   if (client_id.startsWith(AGENT_CLIENT)) return forAgentClient(app, form, logins, ip);
   const grant_type = form.get('grant_type');
   if (grant_type === null || grant_type === '') return refuse('invalid_request', 'grant_type is missing.');
-  const step = GRANTS[grant_type];
+  const step = Object.hasOwn(GRANTS, grant_type) ? GRANTS[grant_type] : undefined;
   if (step === undefined) {
-    return refuse('unsupported_grant_type', 'grant_type must be authorization_code or refresh_token.');
+    return refuse('unsupported_grant_type', `grant_type must be authorization_code, refresh_token or ${ASSERTION_GRANT}.`);
   }
   const unsafe = signInRefusal(await issuerOf(app));
   if (unsafe !== null) return refuse('invalid_request', unsafe);
   const { client, refused } = await authenticated(app, client_id, logins);
-  const answer = client === null || refused !== null ? (refused ?? UNKNOWN_CLIENT) : await step.answer(context, client, form);
+  const answer: NotedAnswer =
+    client === null || refused !== null ? (refused ?? UNKNOWN_CLIENT) : await step.answer(context, client, form);
   const failed = answer.status === 200 ? null : String(answer.body['detail']);
   // Successful refreshes are not recorded.
-  if (failed !== null || step.name === 'token') {
-    await noteAttempt(app, { client: client?.facts.name ?? null, client_id, step: step.name, reason: failed, ip });
+  if (failed !== null || step.name !== 'refresh') {
+    const attempt = { client: client?.facts.name ?? null, client_id, step: step.name, reason: failed, ip };
+    await noteAttempt(app, { ...attempt, ...answer.noted });
   }
   return answer;
 }
 
 interface GrantHandler {
-  readonly name: 'token' | 'refresh';
-  readonly answer: (
-    context: Context<WithSources & WithHosts & WithSnapshots>,
-    client: Client,
-    form: URLSearchParams,
-  ) => Promise<TokenAnswer>;
+  readonly name: 'token' | 'refresh' | 'assertion';
+  readonly answer: (context: Context<TokenServices>, client: Client, form: URLSearchParams) => Promise<NotedAnswer>;
 }
 const GRANTS: Readonly<Record<string, GrantHandler>> = {
   authorization_code: { name: 'token', answer: byCode },
   refresh_token: { name: 'refresh', answer: byRefresh },
+  [ASSERTION_GRANT]: { name: 'assertion', answer: byAssertion },
 };
 
 const forAgentClient = (
@@ -164,6 +157,7 @@ async function byCode(
     return refuse('invalid_target', 'resource is not the one that the person granted access to.');
   const grant: GrantRow = {
     id: row.grant_id,
+    kind: null,
     person_id: row.person_id,
     client_id: row.client.client_id,
     client: row.client,
@@ -191,7 +185,7 @@ async function byCode(
   if (stored === null) return BAD_CODE;
   if (stored.full) await pushIdentity(app);
   await afterCommit(app, 'noting the use of a registration', () => noteRegistrationUse(app, grant.client_id));
-  return issue(app, grant, stored, null);
+  return issue(app, grant, stored, { requested: null });
 }
 
 const isVerifier = (verifier: string, challenge: string): boolean =>
@@ -231,7 +225,7 @@ async function byRefresh(
   if (renewed === 'stolen') await endStolen(app, grant.id);
   if (typeof renewed === 'string') return BAD_REFRESH;
   await afterCommit(app, 'noting the use of a registration', () => noteRegistrationUse(app, grant.client_id));
-  return issue(app, grant, renewed, scopes);
+  return issue(app, grant, renewed, { requested: scopes });
 }
 
 const pathOf = (digest: string): string => `oauth_refresh/${digest}/successor`;
@@ -285,78 +279,3 @@ async function refreshEnd(app: Platform, grant: GrantRow): Promise<string> {
 /** A token is valid for the resource of its grant. A request without a resource means the same one (RFC 8707 section 2.2). */
 const isSameResource = async (app: Platform, requested: string | null, granted: string): Promise<boolean> =>
   requested === null || (await resourceOf(app, requested))?.url === granted;
-
-/** The person and the grant as of the issue time. If they end later, the token ends too. */
-interface Issue extends Issued {
-  readonly person: Person;
-  readonly refresh_token: string;
-}
-
-/** @param requested scopes of only this token, a subset of the grant's (RFC 6749 section 6). */
-async function issue(
-  app: Platform & WithHosts & WithSnapshots,
-  grant: GrantRow,
-  { person, refresh_token, issued_at, seq }: Issue,
-  requested: readonly string[] | null,
-): Promise<TokenAnswer> {
-  const { oauth_access_minutes } = (await readSettings(app)).settings;
-  const fewer = requested === null ? [] : await narrowed(app, grant, person, requested);
-  // Names outside the grant are ignored, as at sign-in.
-  const scope = (fewer.length > 0 ? fewer : grant.scopes).join(' ');
-  const seconds = oauth_access_minutes * MINUTE_S;
-  const is_agent = (await resourceOf(app, grant.resource))?.kind === 'agent';
-  const claims = {
-    aud: grant.resource,
-    sub: person.id,
-    client_id: grant.client_id,
-    scope,
-    grant: grant.id,
-    seq,
-    // The agent endpoint reads the person at each call and needs no groups. The request log gets names from the server.
-    ...(is_agent || !(await isRead(app, 'name')) ? {} : { name: person.name ?? person.username }),
-    ...(person.email === null || is_agent || !(await isRead(app, 'email')) ? {} : { email: person.email }),
-  };
-  const sign = (groups: readonly string[]) => signAccessToken(app, { ...claims, groups }, seconds, issued_at);
-  const access_token = await withinLongest(app, is_agent ? [] : person.groups, sign);
-  const body = { access_token, token_type: 'Bearer', expires_in: seconds, refresh_token };
-  // A client that requested some scopes and gets everything must be informed (RFC 6749 section 5.1).
-  const shown_scope = scope === '' && requested !== null ? EVERYTHING : scope;
-  return { status: 200, body: shown_scope === '' ? body : { ...body, scope: shown_scope } };
-}
-
-/**
- * The requested scopes that the grant includes. A grant of everything lists no names and includes every toolset of the person.
- */
-async function narrowed(
-  app: Platform & WithSnapshots,
-  grant: GrantRow,
-  person: Person,
-  requested: readonly string[],
-): Promise<string[]> {
-  if (grant.scopes.length > 0) return grant.scopes.filter((name) => requested.includes(name));
-  const resource = await resourceOf(app, grant.resource);
-  const named = resource === null ? [] : namedScopes(requested, resource);
-  if (resource === null || named.length === 0) return [];
-  const offered = await scopesFor(app, resource, person);
-  return offered.flatMap(({ name, optional }) => (optional && named.includes(name) ? [name] : []));
-}
-
-/** Signs a token that fits into a header. If there are too many groups, those without an effect are dropped first. */
-async function withinLongest(
-  app: Platform,
-  groups: readonly string[],
-  sign: (groups: readonly string[]) => Promise<string>,
-): Promise<string> {
-  let token = await sign(groups);
-  if (token.length <= LONGEST_ACCESS_TOKEN) return token;
-  let remaining = await namedFirst(app, groups);
-  while (token.length > LONGEST_ACCESS_TOKEN && remaining.length > 0) {
-    remaining = remaining.slice(0, Math.floor(remaining.length * 0.9));
-    token = await sign(remaining);
-  }
-  app.log.warning('groups were left out of an access token, which would be too long', {
-    groups: groups.length,
-    kept: remaining.length,
-  });
-  return token;
-}

@@ -3,11 +3,13 @@ import type { WithProviders } from '#core/identity/providers/metadata.ts';
 import * as oauth from 'oauth4webapi';
 import { CALLBACK_PATH, type ProviderCheck } from '#core/contract/identity/identity-providers.ts';
 import { AppError } from '#core/errors.ts';
+import { boundClient } from '#core/identity/oauth/clients/clients.ts';
+import { signInRefusal } from '#core/identity/oauth/resources.ts';
 import { clientAuth, clientOf } from './exchange.ts';
 import { asFault } from './faults.ts';
 import { endpointFault, type Metadata, otherIssuer, refusesPkce, requestOptions } from './metadata.ts';
 import type { ProviderRow } from './stored.ts';
-import { publicUrl } from '#core/settings/public-urls.ts';
+import { issuerOf, publicUrl } from '#core/settings/public-urls.ts';
 
 type CheckName = ProviderCheck['check'];
 type CheckResult = Omit<ProviderCheck, 'check'>;
@@ -22,6 +24,7 @@ const ORDER: readonly CheckName[] = [
   'keys',
   'scopes',
   'client',
+  'assertions',
 ];
 const passed = (message: string): CheckResult => ({ status: 'passed', message });
 const warning = (message: string): CheckResult => ({ status: 'warning', message });
@@ -47,7 +50,8 @@ export async function checkConnection(
     return outcome.status !== 'failed';
   };
   await checkMetadata(app, provider, attempt);
-  const checks = ORDER.map((check) => ({
+  const order = ORDER.filter((check) => check !== 'assertions' || provider.accept_assertions);
+  const checks = order.map((check) => ({
     check,
     ...(found.get(check) ?? { status: 'skipped' as const, message: 'Not checked because an earlier check failed.' }),
   }));
@@ -122,6 +126,7 @@ async function checkPromises(
   if (!usable) return;
   await attempt('keys', () => checkKeys(app, provider, metadata));
   await attempt('client', () => checkClient(app, provider, metadata));
+  if (provider.accept_assertions) await attempt('assertions', () => checkAssertions(app, provider));
 }
 
 const listOf = (value: unknown): string[] =>
@@ -150,6 +155,16 @@ async function checkKeys(app: Platform & WithProviders, { issuer }: ProviderRow,
   );
   if (signing.length === 0) return failed(`The provider has no signing keys at ${new URL(metadata.jwks_uri ?? issuer).host}.`);
   return passed(signing.length === 1 ? 'One signing key was read.' : `${signing.length} signing keys were read.`);
+}
+
+/** Whether a client could send assertions. Which ones the provider issues shows only in a sign-in. */
+async function checkAssertions(app: Platform, { assertion_clients }: ProviderRow): Promise<CheckResult> {
+  const clients = await Promise.all(assertion_clients.map((client_id) => boundClient(app, client_id)));
+  const unknown = assertion_clients.filter((_, index) => clients[index] === null);
+  if (unknown.length > 0) return warning(`No OAuth app has the client ID ${unknown.join(', ')}.`);
+  const issuer = await issuerOf(app);
+  const refusal = signInRefusal(issuer);
+  return refusal === null ? passed(`The provider must issue assertions for the audience ${issuer}.`) : failed(refusal);
 }
 
 /** Sends an invalid code. A provider that knows the client refuses the code, others refuse the client (RFC 6749, section 5.2). */

@@ -43,6 +43,18 @@ export function toProfile(provider: ProviderRow, claims: Claims): Profile {
   };
 }
 
+/**
+ * Reads the claims of a verified identity assertion, which contains less than an ID token: what it does not say stays as it is.
+ * @param email the stored address of the person, which the domain rule applies to when the assertion confirms none.
+ */
+export function toAssertedProfile(provider: ProviderRow, claims: Claims, email: string | null): Profile {
+  const { allowed_domains, groups_claim } = provider;
+  const is_silent = claims['email_verified'] !== true && allowed_domains.length > 0 && email !== null;
+  const profile = toProfile(provider, is_silent ? { ...claims, email, email_verified: true } : claims);
+  const has_groups = groups_claim === null || claimAt(claims, groups_claim) !== undefined;
+  return has_groups ? profile : { ...profile, groups: null, role: undefined };
+}
+
 const notAdmitted = (detail: string) => new AppError('forbidden', detail, { reason: 'not_admitted' });
 
 function refuseForeignDomain({ allowed_domains, issuer }: ProviderRow, claims: Claims): void {

@@ -6,6 +6,8 @@ import { AppError, type FieldError, refuseFields } from '#core/errors.ts';
 import { isReference } from '#core/lib/sealed-values.ts';
 import type { Context } from '#core/context/context.ts';
 import { refuseReferences } from '#core/context/secret-refs.ts';
+import { APP_PREFIX } from '#core/identity/oauth/clients/clients.ts';
+import { isDocumentUrl } from '#core/identity/oauth/clients/documents.ts';
 import { refusePlainHttp } from './ask.ts';
 import { type ProviderRow, type ProviderValues, secretPath } from './stored.ts';
 
@@ -28,10 +30,11 @@ export async function prepareProvider(
   sent: SentDraft,
   stored: ProviderRow | null,
 ): Promise<ProviderValues> {
-  const { client_secret: given, scopes, ...rest } = sent;
+  const { client_secret: given, scopes, assertion_clients, ...rest } = sent;
   const values = {
     ...rest,
     scopes: [...new Set(['openid', ...scopes])],
+    assertion_clients: [...new Set(assertion_clients)],
     client_secret: sealSecret(context.app, id, given, sent.issuer, stored),
   };
   await checkProvider(context, values, stored);
@@ -65,7 +68,7 @@ export async function checkProvider(context: Context, values: ProviderValues, st
 }
 
 function faultsOf(values: ProviderValues): FieldError[] {
-  const { issuer, groups_claim, allowed_domains, create_people, default_role, role_by_group } = values;
+  const { issuer, groups_claim, allowed_domains, create_people, default_role, role_by_group, assertion_clients } = values;
   const groups = Object.keys(role_by_group).length;
   const errors: FieldError[] = [];
   const add = (field: keyof ProviderValues, message: string) => errors.push({ field, message });
@@ -73,12 +76,29 @@ function faultsOf(values: ProviderValues): FieldError[] {
   if (default_role === null && groups === 0) {
     add('role_by_group', 'role_by_group needs at least one group when default_role is null. Otherwise nobody could sign in.');
   }
+  if (values.accept_assertions && assertion_clients.length === 0) {
+    add(
+      'assertion_clients',
+      'assertion_clients needs at least one client with accept_assertions. Otherwise every assertion is refused.',
+    );
+  }
+  const unusable = assertion_clients.filter((client_id) => !isAssertionClient(client_id));
+  if (unusable.length > 0) {
+    add(
+      'assertion_clients',
+      'assertion_clients takes client IDs of OAuth apps (svc_app_…) and https addresses of client metadata documents, because anyone can register another client.',
+    );
+  }
   const anyone = create_people && default_role !== null && allowed_domains.length === 0;
   if (anyone && OPEN_TO_ALL.some((pattern) => pattern.test(issuer))) {
     add('allowed_domains', 'allowed_domains is required to create people, because anyone can get an account at this provider.');
   }
   return errors;
 }
+
+/** A client that registers itself could be anyone's, so it cannot be listed. */
+const isAssertionClient = (client_id: string): boolean =>
+  isDocumentUrl(client_id) || (client_id.startsWith(APP_PREFIX) && /^\w+$/.test(client_id));
 
 /** A name that does not resolve now is accepted, because every request checks again. */
 async function checkIssuer(app: Platform, issuer: string): Promise<void> {

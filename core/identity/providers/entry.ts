@@ -9,7 +9,7 @@ import { canonical } from '#snapshots/format/canonical.ts';
 import { newPerson, NO_INVITATION, type PersonRow, recordPerson } from '../account.ts';
 import { invitedBy } from '../invitations.ts';
 import { recordPersonChange, signOut } from '../people.ts';
-import { freeName, refuseTooMany, writePeople } from '../people-rules.ts';
+import { type EndAccess, freeName, refuseTooMany, writePeople } from '../people-rules.ts';
 import { openSession } from '../sessions.ts';
 import type { Profile } from './claims.ts';
 import type { ProviderRow } from './stored.ts';
@@ -22,20 +22,34 @@ const refused = (reason: 'not_admitted' | 'disabled' | 'taken' | 'second_factor'
  * only by issuer and subject, because an e-mail address can be given to another person. @returns the token of a session.
  */
 export function enter(context: Context<WithSources & WithHosts>, provider: ProviderRow, profile: Profile): Promise<string> {
-  const { app } = context;
-  return writePeople(app, async (tx, endAccess) => {
-    const known = await personOf(app, tx, provider, profile);
-    if (known?.enabled === false) throw refused('disabled', 'This account is disabled. Ask an administrator to enable it.');
-    if (profile.role === null && known?.sign_in !== 'password') {
-      throw refused('not_admitted', 'None of your groups may sign in here. Ask an administrator.');
-    }
-    const person =
-      known === null ? await create(context, tx, provider, profile) : await follow(context, tx, provider, profile, known);
-    const rights_changed = known !== null && canonical([known.role, known.groups]) !== canonical([person.role, person.groups]);
-    // Access tokens still contain the previous groups.
-    if (rights_changed) await endAccess(person.id);
-    return openSession(context, tx, person.id);
+  return writePeople(context.app, async (tx, endAccess) => {
+    const { id } = await admit(context, tx, endAccess, provider, profile);
+    return openSession(context, tx, id);
   });
+}
+
+/**
+ * The person whom a provider authenticated, created if the settings of the provider allow it, with the role and the groups that the
+ * provider reports. Throws `forbidden` for a person who may not enter.
+ */
+export async function admit(
+  context: Context,
+  tx: Db,
+  endAccess: EndAccess,
+  provider: ProviderRow,
+  profile: Profile,
+): Promise<PersonRow> {
+  const known = await personOf(context.app, tx, provider, profile);
+  if (known?.enabled === false) throw refused('disabled', 'This account is disabled. Ask an administrator to enable it.');
+  if (profile.role === null && known?.sign_in !== 'password') {
+    throw refused('not_admitted', 'None of your groups may sign in here. Ask an administrator.');
+  }
+  const person =
+    known === null ? await create(context, tx, provider, profile) : await follow(context, tx, provider, profile, known);
+  const rights_changed = known !== null && canonical([known.role, known.groups]) !== canonical([person.role, person.groups]);
+  // Access tokens still contain the previous groups.
+  if (rights_changed) await endAccess(person.id);
+  return person;
 }
 
 /** Links an account at a provider to a person, and changes nothing else of the person. */

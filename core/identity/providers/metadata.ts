@@ -4,6 +4,7 @@ import { createExpiringMap } from '#core/lib/recent-map.ts';
 import type { DialPolicy } from '#core/engines/shared/source.ts';
 import { type Ask, createProviderFetch } from './ask.ts';
 import { asFault } from './faults.ts';
+import { createProviderKeys, type ProviderKeys } from './keys.ts';
 
 export type Metadata = oauth.AuthorizationServer;
 
@@ -12,7 +13,8 @@ export interface ProviderLink {
   readonly ask: Ask;
   /** The provider's metadata, at most ten minutes old. Rejects with `provider_failed`. */
   metadata(issuer: string): Promise<Metadata>;
-  /** Removes the cached document, so that the next request reads it again. */
+  readonly keyOf: ProviderKeys['keyOf'];
+  /** Removes the cached document and keys, so that the next request reads them again. */
   forget(issuer: string): void;
 }
 
@@ -24,17 +26,23 @@ const REMEMBERED = 100;
 export function createProviderLink(policy: DialPolicy, within_ms: number, ticks = () => performance.now()): ProviderLink {
   const ask = createProviderFetch(policy, within_ms);
   const known = createExpiringMap<Promise<Metadata>>(ticks, REMEMBERED);
+  const metadata = (issuer: string): Promise<Metadata> => {
+    const found = known.get(issuer);
+    if (found !== undefined) return found;
+    const reading = readMetadata(ask, issuer);
+    known.set(issuer, reading, ticks() + FRESH_MS);
+    reading.catch(() => known.set(issuer, reading, ticks() + FAILED_MS));
+    return reading;
+  };
+  const keys = createProviderKeys(ask, async (issuer) => (await metadata(issuer)).jwks_uri ?? null, ticks);
   return {
     ask,
-    metadata(issuer) {
-      const found = known.get(issuer);
-      if (found !== undefined) return found;
-      const reading = readMetadata(ask, issuer);
-      known.set(issuer, reading, ticks() + FRESH_MS);
-      reading.catch(() => known.set(issuer, reading, ticks() + FAILED_MS));
-      return reading;
+    metadata,
+    keyOf: keys.keyOf,
+    forget(issuer) {
+      known.delete(issuer);
+      keys.forget(issuer);
     },
-    forget: (issuer) => known.delete(issuer),
   };
 }
 

@@ -21,6 +21,9 @@ function refuseTokens({ actor }: Context): void {
   throw new AppError('admin_only', 'Only a signed-in administrator can change identity providers, not a token.');
 }
 
+/** Entries of the history from before assertions were accepted lack these fields. */
+const NO_ASSERTIONS = { accept_assertions: false, assertion_clients: [], assertion_algorithms: [] };
+
 /** The rollback of identity providers. */
 export const providerRestore: Restorable = {
   entity_type: 'identity_provider',
@@ -36,7 +39,7 @@ export const providerRestore: Restorable = {
   },
   async prepareEarlier(context, earlier, stored) {
     refuseTokens(context);
-    const values = toDraft(earlier) as ProviderValues;
+    const values: ProviderValues = { ...NO_ASSERTIONS, ...(toDraft(earlier) as ProviderValues) };
     await checkProvider(context, values, stored as ProviderRow | null);
     return { values, compiled: null };
   },

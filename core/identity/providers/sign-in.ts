@@ -158,13 +158,13 @@ export async function finishSignIn(
 }
 
 /** Limits the number and length of groups. Groups with an effect stay, and the role was determined from all groups. */
-async function withFewerGroups(app: Platform, provider: ProviderRow, profile: Profile): Promise<Profile> {
+export async function withFewerGroups(app: Platform, provider: ProviderRow, profile: Profile): Promise<Profile> {
   const { groups } = profile;
   const fit = (groups ?? []).filter(({ length }) => length <= LONGEST_GROUP);
   if (groups === null || (fit.length === groups.length && fit.length <= MOST_GROUPS)) return profile;
   const ordered = await namedFirst(app, fit, Object.keys(provider.role_by_group));
   const stored = ordered.slice(0, MOST_GROUPS);
-  const counted = { groups: groups.length, kept: stored.length };
+  const counted = { groups: groups.length, remaining: stored.length };
   app.log.warning('groups of a person were left out: there are too many, or too long ones', {
     provider: provider.name,
     ...counted,

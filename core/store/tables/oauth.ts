@@ -1,7 +1,7 @@
 import type { JWK } from 'jose';
 import type { Sealed } from '#core/contract/fields.ts';
 import { endColumns, type Kit, recordColumns } from '#core/store/kit.ts';
-import type { ClientFacts, OauthAttempt } from '#core/contract/identity/oauth.ts';
+import type { ClientFacts, Grant, OauthAttempt } from '#core/contract/identity/oauth.ts';
 
 /** Sign-in of MCP clients: clients, requests and grants. Secrets are stored as SHA-256. */
 export function oauthTables(k: Kit) {
@@ -77,6 +77,8 @@ export function oauthTables(k: Kit) {
       client: k.json<ClientFacts>().notNull(),
       resource: k.text().notNull(),
       scopes: k.json<string[]>().notNull(),
+      /** Null: the person approved it on the consent page. */
+      kind: k.text().$type<Exclude<Grant['kind'], 'consent'>>(),
       created_at: k.text().notNull(),
       last_used_at: k.text().notNull(),
     },

@@ -1,6 +1,8 @@
-import type { ProvidedRole } from '#core/contract/identity/identity-providers.ts';
+import type { IdentityProviderDraft, ProvidedRole } from '#core/contract/identity/identity-providers.ts';
 import type { StoredSecret } from '#core/contract/fields.ts';
 import { type Kit, recordColumns } from '../kit.ts';
+
+type AssertionAlgorithm = IdentityProviderDraft['assertion_algorithms'][number];
 
 /** Signing in through OpenID Connect providers. */
 export function providerTables(k: Kit) {
@@ -18,6 +20,10 @@ export function providerTables(k: Kit) {
       create_people: k.bool().notNull(),
       default_role: k.text().$type<ProvidedRole>(),
       role_by_group: k.json<Record<string, ProvidedRole>>().notNull(),
+      /** Whether clients get access with its assertions (ID-JAG), which clients, and signed with which algorithms. */
+      accept_assertions: k.flag(),
+      assertion_clients: k.list<string[]>(),
+      assertion_algorithms: k.list<AssertionAlgorithm[]>(),
       enabled: k.bool().notNull(),
     },
     (t) => [k.unique('identity_providers_name').on(t.name)],
@@ -59,5 +65,9 @@ export function providerTables(k: Kit) {
     },
     (t) => [k.index('provider_sign_ins_expiry').on(t.expires_at)],
   );
-  return { identity_providers, identities, provider_sign_ins };
+  /** Assertions that were used, until they would have expired. `digest` is the SHA-256 of issuer and `jti`. */
+  const used_assertions = k.table('used_assertions', { digest: k.text().primaryKey(), expires_at: k.text().notNull() }, (t) => [
+    k.index('used_assertions_expiry').on(t.expires_at),
+  ]);
+  return { identity_providers, identities, provider_sign_ins, used_assertions };
 }

@@ -12,6 +12,11 @@ const DRAFT = {
   client_id: 'sluice',
   client_secret: 's3cret value',
 };
+const ASSERTIONS = {
+  accept_assertions: true,
+  assertion_clients: ['https://claude.ai/oauth/claude-code-client-metadata'],
+  assertion_algorithms: ['RS256'],
+};
 
 let t: TestApp;
 beforeEach(async () => {
@@ -48,6 +53,9 @@ test('a provider is created, listed, changed and deleted, and its secret is neve
     create_people: false,
     default_role: 'caller',
     role_by_group: {},
+    accept_assertions: false,
+    assertion_clients: [],
+    assertion_algorithms: [],
     enabled: true,
     redirect_uri: 'https://sluice.example.com/api/v1/auth/oidc/callback',
     people: 0,
@@ -108,6 +116,12 @@ test.each([
   [{ groups_claim: 'groups', role_by_group: { admins: 'owner' } }, 'role_by_group'],
   [{ role_by_group: { staff: 'editor' } }, 'groups_claim'],
   [{ default_role: null }, 'role_by_group'],
+  [{ accept_assertions: true }, 'assertion_clients'],
+  [{ assertion_clients: ['svc_dcr_anyone'] }, 'assertion_clients'],
+  [{ assertion_clients: ['http://claude.ai/oauth/client'] }, 'assertion_clients'],
+  [{ assertion_clients: ['https://claude.ai/../client'] }, 'assertion_clients'],
+  [{ assertion_algorithms: ['HS256'] }, 'assertion_algorithms.0'],
+  [{ assertion_algorithms: ['none'] }, 'assertion_algorithms.0'],
   [{ issuer: 'https://accounts.google.com', create_people: true }, 'allowed_domains'],
   [{ allowed_domains: ['EXAMPLE.com'] }, 'allowed_domains'],
   [{ scopes: ['a b'] }, 'scopes'],
@@ -155,6 +169,14 @@ test('without SVC_ALLOW_PRIVATE_NETWORKS a private issuer is refused, and plain 
 
 test('changes are in the history, and rolled back with their secrets', async () => {
   const { id } = (await createProvider()).body;
+  await patch(id, ASSERTIONS);
+  const [accepted] = await historyOf(id);
+  expect(accepted?.changes).toEqual({
+    accept_assertions: { old: false, new: true },
+    assertion_clients: { old: [], new: ASSERTIONS.assertion_clients },
+    assertion_algorithms: { old: [], new: ['RS256'] },
+  });
+  expect((await rollback(accepted)).body['entity']).toMatchObject({ accept_assertions: false, assertion_clients: [] });
   await patch(id, { enabled: false });
   await t.call('identity_providers.delete', { id });
   const [deleted, updated] = await historyOf(id);
@@ -166,16 +188,36 @@ test('changes are in the history, and rolled back with their secrets', async () 
   });
   expect(updated).toMatchObject({ action: 'update', changes: { enabled: { old: true, new: false } } });
   const back = await rollback(deleted);
-  expect(back.body['entity']).toMatchObject({ id, enabled: false, client_secret_set: true, version: 3 });
-  expect((await rollback(updated)).body['entity']).toMatchObject({ enabled: true, version: 4 });
+  expect(back.body['entity']).toMatchObject({ id, enabled: false, client_secret_set: true, version: 5 });
+  expect((await rollback(updated)).body['entity']).toMatchObject({ enabled: true, version: 6 });
   const { identity_providers: table } = t.app.store.tables;
   const [row] = await t.app.store.db.select().from(table).where(eq(table.id, id));
   const sealed = isSealed(row?.client_secret) ? row.client_secret.$sealed : '';
   expect(t.app.keyring.open(sealed, `identity_provider/${id}/client_secret`)).toBe(DRAFT.client_secret);
 });
 
+test('a provider of before assertions existed is restored without them', async () => {
+  const { id } = (await createProvider()).body;
+  await t.call('identity_providers.delete', { id });
+  const [deleted] = await historyOf(id);
+  const { history } = t.app.store.tables;
+  const [row] = await t.app.store.db
+    .select()
+    .from(history)
+    .where(eq(history.id, String(deleted?.id)));
+  const { accept_assertions: _, assertion_clients: _clients, assertion_algorithms: _algorithms, ...before } = row?.before ?? {};
+  await t.app.store.write((tx) =>
+    tx
+      .update(history)
+      .set({ before })
+      .where(eq(history.id, row?.id ?? '')),
+  );
+  const back = await rollback(deleted);
+  expect(back.body['entity']).toMatchObject({ id, accept_assertions: false, assertion_clients: [], assertion_algorithms: [] });
+});
+
 test('an export holds providers without secrets, and an import with the settings brings them', async () => {
-  await createProvider({ groups_claim: 'groups', role_by_group: { staff: 'editor' } });
+  await createProvider({ groups_claim: 'groups', role_by_group: { staff: 'editor' }, ...ASSERTIONS });
   await createProvider({ name: 'Public client', client_secret: null });
   const exported = await t.call('transfer.export', {});
   expect(JSON.stringify(exported)).not.toContain('s3cret');
@@ -188,7 +230,13 @@ test('an export holds providers without secrets, and an import with the settings
   expect(report.body['needs_secrets']).toEqual([{ connection: null, fields: ['identity_providers.Keycloak.client_secret'] }]);
   const items = (await other.call('identity_providers.list', {})).items;
   expect(items).toMatchObject([
-    { name: 'Keycloak', role_by_group: { staff: 'editor' }, client_secret_set: false, client_secret_missing: true },
+    {
+      name: 'Keycloak',
+      role_by_group: { staff: 'editor' },
+      client_secret_set: false,
+      client_secret_missing: true,
+      ...ASSERTIONS,
+    },
     { name: 'Public client', client_secret_set: false, client_secret_missing: false },
   ]);
   const again = (await send('include_server_config=true&mode=overwrite')).body;
@@ -238,6 +286,9 @@ test('the connection test says of every step whether it works', async () => {
   };
   const metadata = (change: object) => ({ metadata: (document: object) => ({ ...document, ...change }) });
   expect(await tested(provider)).toEqual(fine);
+  expect(await tested(provider, ASSERTIONS)).toEqual({ ...fine, assertions: 'passed' });
+  const gone = { ...ASSERTIONS, assertion_clients: [`svc_app_${'x'.repeat(40)}`] };
+  expect(await tested(provider, gone)).toEqual({ ...fine, assertions: 'warning' });
   expect(await tested(provider, { client_secret: 'wrong' })).toEqual({ ...fine, client: 'failed' });
   expect(await tested(provider, { scopes: ['unheard'] })).toEqual({ ...fine, scopes: 'warning' });
   provider.tricks = metadata({ issuer: `${provider.issuer}/` });

@@ -262,7 +262,7 @@ describe('who comes in', () => {
     expect([role, groups.length, groups.slice(0, 3)]).toEqual(['editor', 100, ['sales desk', 'editors', 'group 0']]);
     expect(t.log.find(({ message }) => message.startsWith('groups of a person were left out'))?.fields).toMatchObject({
       groups: 303,
-      kept: 100,
+      remaining: 100,
     });
     const [, grace] = await people();
     const path = `/api/v1/people/${String(grace?.id)}`;

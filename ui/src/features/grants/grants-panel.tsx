@@ -1,5 +1,5 @@
 import { Show } from 'solid-js';
-import { CLIENT_CHOICES, type Grant } from '#core/contract/identity/oauth.ts';
+import { CLIENT_CHOICES, GRANT_CHOICES, type Grant } from '#core/contract/identity/oauth.ts';
 import type { RecordList } from '#ui/src/features/records/record-form.tsx';
 import { RecordListPanel } from '#ui/src/features/records/record-panel.tsx';
 
@@ -11,12 +11,15 @@ const grants = (mine: boolean): RecordList<Grant> => ({
   remove: (call, { id }) => call('grants.delete', { id }),
   removal: {
     verb: 'Revoke',
-    text: ({ person }) =>
-      mine
-        ? 'Its tokens stop working within a second. You can sign in again.'
-        : `Its tokens for ${person.username} stop working within a second. The person can sign in again.`,
+    text: ({ person, kind }) =>
+      `Its tokens${mine ? '' : ` for ${person.username}`} stop working within a second. ${afterwards(kind, mine)}`,
   },
 });
+
+function afterwards(kind: Grant['kind'], mine: boolean): string {
+  if (kind === 'assertion') return 'It can connect again while the identity provider allows it.';
+  return mine ? 'You can sign in again.' : 'The person can sign in again.';
+}
 
 /** Clients that people signed in with, or only those of the signed-in person; each can be revoked. */
 export function GrantsPanel(props: { mine?: boolean }) {
@@ -39,6 +42,9 @@ export function GrantsPanel(props: { mine?: boolean }) {
             <div>
               <div>{row.client.name}</div>
               <div class="small soft">{row.client.host ?? CLIENT_CHOICES[row.client.kind].label}</div>
+              <Show when={row.kind === 'assertion'}>
+                <div class="small soft">{GRANT_CHOICES.assertion.label}</div>
+              </Show>
             </div>
           ),
           sort: ({ client }) => client.name,

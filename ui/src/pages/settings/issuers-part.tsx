@@ -20,7 +20,7 @@ const NEW_ISSUER: JwtIssuer = {
 };
 
 /** Asymmetric algorithms only: with a shared secret, every verifier could sign tokens. */
-function algorithmsError(names: readonly string[]): string | undefined {
+export function algorithmsError(names: readonly string[]): string | undefined {
   const unknown = names.filter((name) => !(ASYMMETRIC_ALGORITHMS as readonly string[]).includes(name));
   if (unknown.length === 0) return undefined;
   return `Use asymmetric signature algorithms (${ASYMMETRIC_ALGORITHMS.join(', ')}) instead of ${unknown.join(', ')}.`;

@@ -46,6 +46,9 @@ export const NEW: ProviderDraft = {
   create_people: false,
   default_role: 'caller',
   role_by_group: [],
+  accept_assertions: false,
+  assertion_clients: [],
+  assertion_algorithms: [],
   enabled: true,
 };
 
@@ -60,6 +63,9 @@ export const draftOf = ({ name, issuer, client_id, scopes, groups_claim, ...rest
   create_people: rest.create_people,
   default_role: rest.default_role,
   role_by_group: Object.entries(rest.role_by_group).map(([group, role]) => ({ group, role })),
+  accept_assertions: rest.accept_assertions,
+  assertion_clients: rest.assertion_clients,
+  assertion_algorithms: rest.assertion_algorithms,
   enabled: rest.enabled,
 });
 

@@ -2,8 +2,10 @@ import { CALLBACK_PATH, type IdentityProvider } from '#core/contract/identity/id
 import { Fieldset } from '#ui/src/components/form/fieldset.tsx';
 import { KeyValue } from '#ui/src/components/show/key-value.tsx';
 import type { RecordKind } from '#ui/src/features/records/record-form.tsx';
+import { FormField } from '#ui/src/fields/form-field.tsx';
 import { SecretFormField } from '#ui/src/fields/secret-field.tsx';
 import { RowsField } from '#ui/src/fields/rows-field.tsx';
+import { algorithmsError } from '../issuers-part.tsx';
 import { plural } from '#ui/src/kernel/words.ts';
 import { draftOf, type GroupRole, NEW, type ProviderDraft, ProviderFields, toInput } from './provider-draft.ts';
 
@@ -30,6 +32,10 @@ export const PROVIDERS: RecordKind<IdentityProvider, ProviderDraft> = {
     'default_role',
     'groups_claim',
     'role_by_group',
+    'clients',
+    'accept_assertions',
+    'assertion_clients',
+    'assertion_algorithms',
     'enabled',
   ],
   draw: {
@@ -50,6 +56,10 @@ export const PROVIDERS: RecordKind<IdentityProvider, ProviderDraft> = {
       />
     ),
     people: () => <h3>Who can sign in</h3>,
+    clients: () => <h3>Clients without a consent page</h3>,
+    assertion_algorithms: (form) => (
+      <FormField form={form} name="assertion_algorithms" optional error={algorithmsError(form.values.assertion_algorithms)} />
+    ),
     role_by_group: (form) => (
       <Fieldset
         label="Roles by group"
