@@ -5,6 +5,7 @@ import { createAppViews } from './call/app-views.ts';
 import { createConfirmations } from './call/confirmation/confirmations.ts';
 import { createDownloads } from './call/files/download.ts';
 import { createFileLinks } from './call/files/file-links.ts';
+import { createFilePages } from './call/files/file-pages.ts';
 import { createFileUses } from './call/files/file-uses.ts';
 import { createPageCursors } from './call/page-cursors.ts';
 import type { Control } from './control/control.ts';
@@ -89,6 +90,13 @@ export function createRequestPath(options: HostOptions, state: HostState, { serv
     app_views: createAppViews(view_page),
     pages: createPageCursors(keys),
     files,
+    file_pages: createFilePages({
+      ...state,
+      grant: downloads.grant,
+      pools: state.file_sources,
+      usage: observation.usage,
+      log,
+    }),
     log,
   });
   const replays = createReplays({

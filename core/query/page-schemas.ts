@@ -23,6 +23,7 @@ const FILE_SCHEMA = {
     url: { type: 'string' },
     format: { type: 'string' },
     expires_at: { type: 'string', format: 'date-time' },
+    resource: { type: 'string', description: 'A resource to read the rows in pages' },
     rows: { type: 'integer', description: 'Rows in the file, when the result here is complete' },
   },
   required: ['url', 'format', 'expires_at'],

@@ -36,6 +36,8 @@ export function readResource(
   if (typeof uri !== 'string') throw new RpcError(RPC.invalid_params, 'params.uri must be a string.');
   const found = findResource(context.registry, uri);
   if (found !== null) return runCall(RESOURCE_RESULTS, found.resource, { args: found.values }, context, services);
+  const file = services.file_pages?.read(uri, context) ?? null;
+  if (file !== null) return file;
   const page = services.app_views.read(uri);
   if (page !== null) return page;
   const skill = skillAt(context.registry, uri);

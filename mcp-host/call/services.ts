@@ -8,6 +8,7 @@ import type { AppViews } from './app-views.ts';
 import type { Confirmations } from './confirmation/pending-call.ts';
 import type { ResultCache } from './cache.ts';
 import type { PageCursors } from './page-cursors.ts';
+import type { FilePages } from './files/file-pages.ts';
 import type { FileLinks } from './files/file-links.ts';
 
 /** Services of the host that all calls share. */
@@ -24,6 +25,8 @@ export interface CallServices {
   readonly pages: PageCursors;
   /** Addresses of whole results. */
   readonly files: FileLinks;
+  /** Null: the host has no files. */
+  readonly file_pages: FilePages | null;
   /** Used by masks that hash. */
   readonly pseudonym: Pseudonym;
   readonly log: Log;

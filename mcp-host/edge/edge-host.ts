@@ -92,6 +92,7 @@ export async function createEdgeHost(options: EdgeOptions): Promise<EdgeHost> {
     pseudonym: bundle.pseudonym,
     pages: createPageCursors([]),
     files: NO_FILES,
+    file_pages: null,
     confirmations: createConfirmations({
       keys: [],
       redis: null,

@@ -38,6 +38,8 @@ export type AnswerDownload = (
 
 export interface Downloads {
   readonly answer: AnswerDownload;
+  /** Opens an address. Throws unless its caller would still get its file. */
+  readonly grant: (sealed: string) => Grant;
   /** Breaks all downloads. */
   end(reason: string): void;
 }
@@ -72,7 +74,13 @@ const SLICE_ROWS = 250;
 const CHUNK_BYTES = 128 * 1024;
 
 /** Why there is no file, for the log: the caller learns nothing. */
-class NoFile extends Error {}
+export class NoFile extends Error {}
+
+/** An opened address, whose caller may have the file now. */
+export interface Grant {
+  readonly sealed: SealedCall;
+  readonly granted: Granted;
+}
 
 /** What a caller may download now. */
 interface Granted {
@@ -145,6 +153,11 @@ export function createDownloads(options: DownloadOptions): Downloads {
   };
   return {
     answer,
+    grant(text) {
+      const sealed = links.open(text);
+      if (sealed === null) throw new NoFile('the address is not valid or has expired');
+      return { sealed, granted: grantOf(sealed) };
+    },
     end(reason) {
       for (const stop of running) stop.abort(new AppError('unavailable', reason));
     },
@@ -182,12 +195,12 @@ async function begin(download: Download, onEnd: () => void): Promise<Response> {
     .then(
       () => {
         stream.end();
-        record(download, count, null);
+        recordDownload(download, count, null);
       },
       (error: unknown) => {
         started.reject(error);
         stream.fail(error);
-        record(download, count, stop.aborted ? stop.reason : error);
+        recordDownload(download, count, stop.aborted ? stop.reason : error);
       },
     )
     .finally(() => {
@@ -202,7 +215,7 @@ async function begin(download: Download, onEnd: () => void): Promise<Response> {
   });
 }
 
-interface Count {
+export interface Count {
   rows: number;
   bytes: number;
   wait_ms: number;
@@ -294,7 +307,12 @@ const tooLarge = (limit: string, most: number): AppError =>
   new AppError('too_large', `The download was broken off at ${limit} (${most}), so the file is not complete.`);
 
 /** Adds the download to the request log. */
-function record({ granted, sealed, usage, log, now }: Download, count: Count, error: unknown): void {
+export function recordDownload(
+  { granted, sealed, usage, log, now }: Grant & Pick<DownloadOptions, 'usage' | 'log' | 'now'>,
+  count: Count,
+  error: unknown,
+  client = `download (${sealed.format})`,
+): void {
   const { caller, view, entry } = granted;
   const { entity, connection } = entry;
   const duration_ms = Math.round(performance.now() - count.started);
@@ -312,7 +330,7 @@ function record({ granted, sealed, usage, log, now }: Download, count: Count, er
       entity_id: entity.id,
       connection_id: connection.id,
       snapshot_version: view.snapshot_version,
-      client: `download (${sealed.format})`,
+      client,
       token_prefix: caller.token_prefix,
       ...(caller.ids !== undefined && { caller: caller.ids }),
     },

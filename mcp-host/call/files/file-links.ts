@@ -17,7 +17,19 @@ export interface FileOffer {
   readonly format: FileFormat;
   readonly expires_at: string;
   readonly name: string;
+  /** The same as a resource that is read in pages. Null: the format has no pages. */
+  readonly resource: string | null;
 }
+
+/** Begins the URIs of files that are read in pages. */
+export const FILE_SCHEME = 'sluice-file://';
+
+/** @param after rows before the page. */
+export const pagedAddress = (sealed: string, after: number): string =>
+  `${FILE_SCHEME}${sealed}${after === 0 ? '' : `?after=${after}`}`;
+
+/** Formats of which a part is readable. */
+const PAGED: ReadonlySet<FileFormat> = new Set(['csv', 'jsonl']);
 
 /** What the address of a file contains. A download checks all of it again. */
 export interface SealedCall extends Admission {
@@ -87,7 +99,8 @@ export function createFileLinks({ keys, passport, urlOf, now }: FileLinksOptions
       });
       if (sealed.length > LONGEST) return null;
       const url = urlOf(`${FILE_PATH}${sealed}`, origin());
-      return { url, format, expires_at: new Date(ends_at).toISOString(), name: `${name}.${format}` };
+      const resource = PAGED.has(format) ? pagedAddress(sealed, 0) : null;
+      return { url, format, expires_at: new Date(ends_at).toISOString(), name: `${name}.${format}`, resource };
     },
     open(sealed) {
       const call = sealing.open(sealed);

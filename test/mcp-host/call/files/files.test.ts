@@ -103,7 +103,9 @@ describe('the answer of a tool with a file', () => {
     expect(url).toStartWith(`${host.mcp.origin}/f/`);
     expect(url.length).toBeLessThan(700);
     expect(content.map(({ type }) => type)).toEqual(['text', 'text', 'text', 'resource_link']);
-    expect(content[2]?.text).toBe(`All rows as a file (csv), which a person can download until ${file.expires_at}: ${url}`);
+    expect(content[2]?.text).toStartWith(
+      `All rows as a file (csv), which a person can download until ${file.expires_at}: ${url}\n`,
+    );
     expect(content[3]).toMatchObject({
       uri: url,
       name: 'numbers.csv',
