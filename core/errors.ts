@@ -8,6 +8,7 @@ export const ERROR_STATUS = {
   forbidden: 403,
   admin_only: 403,
   role_required: 403,
+  proof_required: 403,
   caller_value_missing: 403,
   confirmation_required: 403,
   declined: 403,

@@ -4,18 +4,17 @@ import * as v from 'valibot';
 import { TOKEN_SETTINGS } from '#core/contract/settings/config.ts';
 import type { EntityKind } from '#core/contract/entities.ts';
 import { ConnectionDraft, MASK } from '#core/contract/definitions/connections.ts';
-import type { Mask } from '#core/contract/definitions/masks.ts';
 import { type WriteGuardFields, loosened } from '#core/contract/definitions/write-guard.ts';
 import { marked, openNames } from '#core/contract/marks.ts';
 import type { EntityType } from '#core/contract/history.ts';
 import { engineOf } from '#core/engines/index.ts';
 import { trustOf } from '#core/engines/shared/tls.ts';
 import { AppError } from '#core/errors.ts';
-import type { MaskRule } from '#core/query/masks.ts';
 import type { Actor, Context } from './context.ts';
 import { canonical, checksum } from '#snapshots/format/canonical.ts';
 import type { FrozenConnection, FrozenServer, FrozenTool, SnapshotContent } from '#snapshots/format/format.ts';
 import { entityTable, type RowOf } from '#core/store/entity-table.ts';
+import { isUnmasked, type Masked } from './proof.ts';
 import { isAdministrator, isPerson } from './roles.ts';
 import { differs, type Settings } from '#core/settings/settings.ts';
 import type { ConnectionRow } from '#core/sources/source-pool.ts';
@@ -193,10 +192,6 @@ export async function refuseActivation(context: Context, before: Targets, after:
   }
 }
 
-/** Frozen or stored masks. */
-interface Masked {
-  readonly masks?: readonly (Mask | MaskRule)[];
-}
 interface KnownTool extends WriteGuardFields, Masked {
   readonly id: string;
   readonly name: string;
@@ -228,16 +223,9 @@ async function refuseLooserTools(context: Context, before: readonly FrozenTool[]
 }
 
 /** Throws if a masked column becomes visible, or visible to more groups. */
-function refuseUnmasked(before: Masked | null, { masks = [] }: Masked): void {
-  const after = new Map(masks.map((mask) => [columnOf(mask), mask]));
-  const lifted = (before?.masks ?? []).some((mask) => {
-    const same = after.get(columnOf(mask));
-    return same?.mask !== mask.mask || !same.unless_groups.every((group) => mask.unless_groups.includes(group));
-  });
-  if (lifted) refuseNamed(['masks']);
+function refuseUnmasked(before: Masked | null, after: Masked): void {
+  if (isUnmasked(before, after)) refuseNamed(['masks']);
 }
-
-const columnOf = (mask: Mask | MaskRule): string | undefined => ('column' in mask ? mask.column : mask.columns[0])?.toLowerCase();
 
 /**
  * The served state of the records, or else the stored state, or else the last state in history. So disabling or deleting a record

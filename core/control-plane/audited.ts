@@ -9,7 +9,13 @@ import { auditOf, enterAudit } from '#core/records/audit-log.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
-const REFUSED: ReadonlySet<ErrorCode> = new Set(['forbidden', 'admin_only', 'role_required', 'insufficient_scope']);
+const REFUSED: ReadonlySet<ErrorCode> = new Set([
+  'forbidden',
+  'admin_only',
+  'role_required',
+  'proof_required',
+  'insufficient_scope',
+]);
 /** Refusals of one caller that are entered each minute. */
 const MOST_A_MINUTE = 30;
 

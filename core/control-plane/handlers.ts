@@ -61,11 +61,13 @@ import { testHandlers } from '#core/definitions/tests/test-handlers.ts';
 import { toolHandlers } from '#core/definitions/tools.ts';
 import { toolsetHandlers } from '#core/definitions/toolsets/toolsets.ts';
 import { transferHandlers } from '#core/transfer/transfer.ts';
+import { proveHandlers } from '#core/identity/prove.ts';
 import { twoFactorHandlers } from '#core/identity/two-factor.ts';
 
 /** The handler of every operation. */
 export const handlers: Handlers<ControlPlane> = {
   ...authHandlers,
+  ...proveHandlers,
   ...twoFactorHandlers,
   ...providerHandlers,
   ...connectionHandlers,

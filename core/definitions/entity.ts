@@ -13,6 +13,7 @@ import { inTransaction } from '#core/records/batch.ts';
 import { ownerOf, testedOf } from './owners.ts';
 import { changesAny, checkVersion, retryOnConflict, toDraft } from '#core/records/versioned.ts';
 import { isAdministrator } from '#core/context/roles.ts';
+import { maskDangers, requireProof } from '#core/context/proof.ts';
 import { lastState, refuseFields } from '#core/context/token-limits.ts';
 import { storeCompiled } from '#core/sources/statements.ts';
 import { like } from 'drizzle-orm';
@@ -110,7 +111,7 @@ class EntityRecords<K extends EntityKind, D extends object> {
     this.#schema = ENTITIES[kind].draft;
   }
 
-  prepare(
+  async prepare(
     context: Context,
     id: string,
     draft: D,
@@ -118,6 +119,7 @@ class EntityRecords<K extends EntityKind, D extends object> {
     original?: RowOf<K> | null,
   ): Promise<CheckedRecord<ValuesOf<K>>> {
     refuseFields(context.actor, this.#schema.entries, stored ?? original ?? null, draft);
+    await requireProof(context, maskDangers(stored ?? original ?? null, draft));
     return this.#rules.prepare(context, id, draft, stored, original);
   }
 
@@ -125,6 +127,7 @@ class EntityRecords<K extends EntityKind, D extends object> {
     const { app, actor } = context;
     const before = stored ?? (isAdministrator(actor) ? null : await lastState(app, this.#kind, earlier.id));
     refuseFields(actor, this.#schema.entries, before, earlier);
+    await requireProof(context, maskDangers(stored, earlier));
     return this.#rules.prepareEarlier(context, earlier, stored);
   }
 

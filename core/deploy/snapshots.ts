@@ -12,6 +12,7 @@ import type { Context, Handlers } from '#core/context/context.ts';
 import { REDACTED } from '#core/contract/history.ts';
 import { keyOf, replaceSealed } from '#core/lib/sealed-values.ts';
 import { isAdministrator } from '#core/context/roles.ts';
+import { authenticationDangers, maskDangers, requireProof } from '#core/context/proof.ts';
 import { refuseActivation } from '#core/context/token-limits.ts';
 import { activeSnapshot, readDeployment, type SwitchState, writeDeployment } from '#core/versions/deployment.ts';
 import { inUrgentSwitch } from './deploy-locks.ts';
@@ -75,7 +76,10 @@ async function activate(context: Context<DeployApp>, { version, note, allow }: I
   const snapshot = await find(context, version);
   const expected = await readDeployment(app);
   const active = await activeSnapshot(app, expected);
-  if (active !== null) await refuseWeaker(context, active, snapshot);
+  if (active !== null) {
+    await refuseWeaker(context, active, snapshot);
+    await proveWeaker(context, active, snapshot);
+  }
   const { warnings, findings, allowed } = await runGates(GATES, context, storedSubject(app, snapshot, active), active, allow);
   const { receipt } = await inUrgentSwitch(
     app,
@@ -125,6 +129,20 @@ export async function refuseWeaker(
 ): Promise<void> {
   if (isAdministrator(context.actor)) return;
   await refuseActivation(context, await targetsOf(before, after, texts), await targetsOf(after, before, texts));
+}
+
+/** Asks a person for a proof before a version with weaker authentication or fewer masks is served again. */
+async function proveWeaker(
+  context: Context<WithSources & WithSnapshots>,
+  before: StoredSnapshot,
+  after: StoredSnapshot,
+): Promise<void> {
+  if (context.actor?.session_id === undefined) return;
+  const texts = (leaves: readonly Leaf[]) => textsOf(context.app, leaves);
+  const [was, is] = [await targetsOf(before, after, texts), await targetsOf(after, before, texts)];
+  const known = new Map([...was.tools, ...was.resources].map((one) => [one.id, one]));
+  const unmasked = [...is.tools, ...is.resources].flatMap((one) => maskDangers(known.get(one.id) ?? null, one));
+  await requireProof(context, [...authenticationDangers(before.server, after.server), ...unmasked]);
 }
 
 /** The parts of a version that decide who has access, what they see and change, and where secrets are sent. */

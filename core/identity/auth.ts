@@ -24,7 +24,7 @@ import { offeredProviders } from './providers/providers.ts';
 import { isLive, openSession, revokeSessions } from './sessions.ts';
 import { askSecondFactor } from './two-factor.ts';
 
-type Elsewhere = 'auth.accept_invite' | 'auth.accept_invite_through' | 'auth.identities' | 'auth.unlink_identity';
+type Elsewhere = 'auth.prove' | 'auth.accept_invite' | 'auth.accept_invite_through' | 'auth.identities' | 'auth.unlink_identity';
 type Operations = Exclude<Extract<keyof Handlers, `auth.${string}`>, Elsewhere>;
 
 export const authHandlers: Pick<Handlers<WithSources & WithPasswordWork>, Operations> = {

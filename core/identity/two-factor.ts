@@ -135,7 +135,7 @@ export async function removeFactor({ app }: Context, tx: Db, person: PersonRow) 
 
 const pendingId = (token: string): string => createHash('sha256').update(token).digest('hex');
 const pendingOver = () => new AppError('unauthenticated', 'This sign-in is no longer valid. Start again with the password.');
-const wrongCode = () =>
+export const wrongCode = () =>
   new AppError('wrong_code', 'The code is wrong or was already used.', {
     errors: [{ field: 'code', message: 'code is wrong or was already used.' }],
   });
@@ -210,7 +210,7 @@ async function confirmedFactor(context: Context, password: string) {
 }
 
 /** Whether the code is correct. A correct code cannot be used again. */
-function spendCode(context: Context, tx: Db, person: PersonRow, code: string, is_recovery: boolean): Promise<boolean> {
+export function spendCode(context: Context, tx: Db, person: PersonRow, code: string, is_recovery: boolean): Promise<boolean> {
   return is_recovery ? spendRecoveryCode(context, tx, person, code) : spendStep(context, tx, person, code);
 }
 

@@ -19,6 +19,7 @@ import { checkSettings } from './setting-checks.ts';
 import { refuseUnknownToolsets } from '#core/context/toolset-names.ts';
 import { requireWorkingProvider } from '#core/identity/providers/way-in.ts';
 import { refuseReferences } from '#core/context/secret-refs.ts';
+import { requireProof, settingDangers } from '#core/context/proof.ts';
 import { refuseSettings } from '#core/context/token-limits.ts';
 import { isReference } from '#core/lib/sealed-values.ts';
 import { mergeSecrets, resealSecrets } from '#core/settings/secrets.ts';
@@ -67,6 +68,7 @@ export async function checkUpdate(
   const isChanged = (Object.keys(after) as (keyof Settings)[]).some((field) => differs(field, stored.settings, after));
   if (!isChanged && isIdempotent(context)) return { stored, after: null };
   refuseSettings(actor, stored.settings, after);
+  await requireProof(context, settingDangers(stored.settings, after));
   await refuseReferences(context, stored.settings, secretsOf(after), after.secret_refs);
   await checkSettings(app, stored.settings, after);
   if (stored.settings.password_sign_in && !after.password_sign_in) await requireWorkingProvider(app);
@@ -168,6 +170,7 @@ export async function prepareEarlierSettings(
   const known = Object.entries(earlier).filter(([field]) => field in settings);
   const after = withGates({ ...settings, ...(Object.fromEntries(known) as Partial<Settings>) });
   refuseSettings(actor, settings, after);
+  await requireProof(context, settingDangers(settings, after));
   await refuseReferences(context, settings, secretsOf(after), after.secret_refs);
   await checkSettings(app, settings, after);
   await guardSettings(context, settings, after);

@@ -16,7 +16,7 @@ type Edge = Context<ServerEnv>;
 export const START_PATH = '/api/v1/auth/oidc/{id}/start';
 const COOKIE = 'svc_oidc';
 const INVITATION = 'svc_invitation';
-const QUERY = new Set(['return_to', 'link', 'moved', 'invite']);
+const QUERY = new Set(['return_to', 'link', 'moved', 'invite', 'fresh']);
 
 /** The two addresses that a browser visits to sign in through a provider. They redirect and send no JSON. */
 export function addOidc(app: ControlPlane, router: Hono<ServerEnv>): void {
@@ -44,6 +44,7 @@ async function start(app: ControlPlane, c: Edge): Promise<Response> {
     provider_id: c.req.param('id') ?? '',
     return_to: searchParams.get('return_to') ?? undefined,
     link: searchParams.get('link') === 'true',
+    fresh: searchParams.get('fresh') === 'true',
     invite: searchParams.get('invite') ?? undefined,
     browser: readCookie(app, c, COOKIE),
     base,

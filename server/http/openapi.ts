@@ -157,6 +157,7 @@ function streams(): Record<string, Json> {
         { name: 'id', in: 'path', required: true, schema: { type: 'string' } },
         text('return_to', 'Where the sign-in ends: a path of this server. Defaults to /'),
         { ...text('link', 'Link the account to the signed-in person'), schema: { type: 'boolean' } },
+        { ...text('fresh', 'Ask the provider to authenticate the person again'), schema: { type: 'boolean' } },
       ]),
     },
     [CALLBACK_PATH]: {

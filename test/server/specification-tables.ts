@@ -133,6 +133,7 @@ export const ADDED: readonly (readonly [string, string, string])[] = [
   ['section 20', 'GET', '/api/v1/calls/running'],
   ['section 25', 'GET', '/api/v1/audit'],
   ['section 24', 'GET', '/api/v1/clients/versions'],
+  ['section 14', 'POST', '/api/v1/auth/prove'],
   ['section 25', 'GET', '/api/v1/audit/heads'],
   ['section 25', 'GET', '/api/v1/audit/keys'],
   ['section 25', 'GET', '/api/v1/audit/sinks'],

@@ -15,6 +15,8 @@ interface ApiOptions {
   readonly read_ms?: number;
   /** The person's role no longer allows the operation. */
   readonly onRoleRefused?: () => void;
+  /** A dangerous change needs a proof. @returns whether the person gave one: then the request is repeated. */
+  readonly onProofRequired?: (dangers: readonly string[]) => Promise<boolean>;
   /** Called after a change: answers that are derived from `source` are outdated. */
   readonly onChanged?: (source: Source, name: OperationName) => void;
 }
@@ -48,7 +50,13 @@ export function createApi(options: ApiOptions): CallOperation {
     return call(name, input, signal === undefined ? late : AbortSignal.any([signal, late]));
   };
 
-  return async (name, input, signal, file, request_id) => {
+  const proved = (fault: unknown): Promise<boolean> => {
+    const { code, errors } = toProblem(fault);
+    if (code !== 'proof_required' || options.onProofRequired === undefined) return Promise.resolve(false);
+    return options.onProofRequired(errors.map(({ message }) => message));
+  };
+
+  const answered: CallOperation = async (name, input, signal, file, request_id) => {
     const { method, creates = false } = routes[name];
     const source = changedBy(name, method, input);
     const send = method === 'GET' ? read : creates ? create : call;
@@ -69,6 +77,14 @@ export function createApi(options: ApiOptions): CallOperation {
       // The change may have happened: what shows it reloads.
       options.onChanged?.(source, name);
       throw code === 'offline' ? new LostAnswer() : fault;
+    }
+  };
+  return async (name, ...sent) => {
+    try {
+      return await answered(name, ...sent);
+    } catch (fault) {
+      if (!(await proved(fault))) throw fault;
+      return answered(name, ...sent);
     }
   };
 }

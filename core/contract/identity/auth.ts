@@ -102,6 +102,18 @@ export const auth = {
     output: Account,
     summary: 'Change the user name or password; all other sessions end',
   }),
+  'auth.prove': operation('POST /auth/prove', 'session', {
+    role: 'caller',
+    input: v.strictObject({
+      password: v.pipe(v.optional(Password), v.description('Your password; absent: a code is sent')),
+      code: v.optional(Code),
+      is_recovery: IsRecovery,
+    }),
+    output: v.object({
+      proved_until: v.pipe(Timestamp, v.description('Until then, changes that answer proof_required are accepted')),
+    }),
+    summary: 'Prove again who you are, with the password or a second factor, before a dangerous change',
+  }),
   'auth.sessions': operation('GET /auth/sessions', 'session', {
     role: 'caller',
     input: Empty,

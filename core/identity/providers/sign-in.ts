@@ -42,6 +42,8 @@ export interface Start {
   readonly return_to: string | undefined;
   /** Links the provider's account to the signed-in person. */
   readonly link: boolean;
+  /** Requests that the provider authenticates the person again, instead of reusing its session. */
+  readonly fresh?: boolean;
   /** Ticket of an invitation that this sign-in accepts. */
   readonly invite?: string | undefined;
   /** The browser's secret, from its cookie. */
@@ -84,6 +86,8 @@ export async function startSignIn(context: Context<WithSources & WithProviders>,
     nonce,
     code_challenge: createHash('sha256').update(verifier).digest('base64url'),
     code_challenge_method: 'S256',
+    // Providers may ignore one of them (OpenID Connect Core 1.0, section 3.1.2.1).
+    ...(start.fresh === true && { prompt: 'login', max_age: '0' }),
   };
   for (const [name, value] of Object.entries(query)) location.searchParams.set(name, value);
   const invitation = invited === null ? null : keepInvitation(app, invited, hash(state));

@@ -224,7 +224,7 @@ test('stop and deploy again: hosts hear both, the version stays', async () => {
   expect(await t.call('deploy.stop', {})).toEqual({ status: 'stopped' });
   expect(await status()).toMatchObject({ status: 'stopped', snapshot_version: 1 });
   expect((await t.send('deploy.run')).body).toMatchObject({ status: 'running', snapshot_version: 1, changed: false });
-  expect(events).toEqual(['listen', 'snapshot', 'stop', 'snapshot']);
+  expect(events).toEqual(['listen', 'signed', 'snapshot', 'stop', 'signed', 'snapshot']);
 });
 
 test('a host that cannot open the address refuses the deploy and nothing is stored', async () => {

@@ -136,7 +136,7 @@ async function connectHost(s: ListeningServer) {
       }
     }
   })().catch(() => undefined);
-  await until(() => events.length >= 4);
+  await until(() => events.length >= 5);
   return { events, lists, stop: () => stop.abort() };
 }
 
@@ -168,7 +168,7 @@ async function followedWithinASecond(database_url: string | null): Promise<void>
     await mine.signIn();
     const early = await mine.call('mcp_tokens.create', { name: 'early', all_toolsets: true });
     const connected = await connectHost(other);
-    expect(connected.events.slice(0, 4)).toEqual(['tokens', 'identity', 'names', 'stop']);
+    expect(connected.events.slice(0, 5)).toEqual(['tokens', 'identity', 'names', 'signed', 'stop']);
     expect(connected.lists[0]).toMatchObject([{ id: early.id, name: 'early', revoked: false, idle_timeout_minutes: null }]);
     const fresh = await mine.call('mcp_tokens.create', { name: 'fresh', idle_timeout_minutes: 5, all_toolsets: true });
     await until(() => connected.lists.at(-1)?.length === 2);

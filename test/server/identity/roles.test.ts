@@ -42,6 +42,7 @@ const api = (method: string, path: string, body?: unknown) =>
 const LESS = {
   'definitions.update': 'editor',
   'auth.me': 'caller',
+  'auth.prove': 'caller',
   'auth.update_me': 'caller',
   'auth.sessions': 'caller',
   'auth.revoke_session': 'caller',

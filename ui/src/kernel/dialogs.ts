@@ -16,12 +16,15 @@ export interface ConfirmRequest {
 
 export type OpenQuestion =
   | { readonly kind: 'confirm'; readonly request: ConfirmRequest; readonly answer: (agreed: boolean) => void }
+  | { readonly kind: 'prove'; readonly request: readonly string[]; readonly answer: (proved: boolean) => void }
   | { readonly kind: 'conflict'; readonly request: MergeInput; readonly answer: (merged: Merged | undefined) => void };
 
 /** Questions that interrupt. One at a time; a second waits for the first. */
 export interface Dialogs {
   readonly question: () => OpenQuestion | undefined;
   confirm(request: ConfirmRequest): Promise<boolean>;
+  /** Before a dangerous change: resolves to whether the person proved who they are. @param dangers what it does. */
+  prove(dangers: readonly string[]): Promise<boolean>;
   /** Three versions of one record: resolves to the values to save, at once when there is nothing to choose, to `theirs`, or to undefined when nothing was chosen. */
   conflict(request: MergeInput): Promise<Merged | undefined>;
 }
@@ -39,6 +42,7 @@ export function createDialogs(): Dialogs {
   return {
     question: () => waiting()[0],
     confirm: (request) => ask<boolean>((answer) => ({ kind: 'confirm', request, answer })),
+    prove: (request) => ask<boolean>((answer) => ({ kind: 'prove', request, answer })),
     conflict: async (request) =>
       isDecided(request)
         ? { kind: 'merged', values: request.mine }

@@ -45,6 +45,7 @@ export function createKernel(browser: Window): Kernel {
       session.end();
     },
     onRoleRefused: () => void session.refresh(),
+    onProofRequired: (dangers) => dialogs.prove(dangers),
     onChanged: (source, name) => {
       pulse.expect(name);
       cache.invalidate(source);
