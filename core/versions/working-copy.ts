@@ -170,13 +170,13 @@ const HAS_STATEMENT: Readonly<Record<DefinitionKind, boolean>> = { tool: true, r
 export async function readDefinitions(app: Platform, tx: Db, kind: DefinitionKind, ids: readonly string[]) {
   const table = entityTable(app.store, kind);
   const { compiled } = app.store.tables;
-  const wanted = inArray(table.id, [...ids]);
-  if (!HAS_STATEMENT[kind]) return (await tx.select().from(table).where(wanted)).map((row) => ({ row, compiled: undefined }));
+  const requested = inArray(table.id, [...ids]);
+  if (!HAS_STATEMENT[kind]) return (await tx.select().from(table).where(requested)).map((row) => ({ row, compiled: undefined }));
   const rows = await tx
     .select({ row: getTableColumns(table), artifact: compiled.artifact })
     .from(table)
     .leftJoin(compiled, eq(compiled.entity_id, table.id))
-    .where(wanted);
+    .where(requested);
   return rows.map(({ row, artifact }) => ({ row, compiled: (artifact ?? undefined) as Compiled | undefined }));
 }
 
