@@ -42,7 +42,7 @@ async function cli(args: string[], over: Record<string, string> = {}, input = ''
 
 const login = async (password: string) => (await t.send('auth.login', { ...account, password })).status;
 const me = async () => (await t.send('auth.me')).status;
-const entries = () => t.app.store.db.select().from(t.app.store.tables.history);
+const entries = () => t.app.store.db.select().from(t.app.store.tables.history).orderBy(t.app.store.tables.history.id);
 const addConnection = (password: string) => t.send('connections.create', { ...CONNECTION, password });
 
 describe('the command line', () => {

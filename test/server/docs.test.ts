@@ -275,7 +275,7 @@ async function visit(browser: Browser, path: string, ready: string) {
   });
   try {
     await page.goto(`${s.url}${path}`);
-    await page.locator(ready).first().waitFor({ timeout: 20_000 });
+    await page.locator(ready).first().waitFor({ timeout: 60_000 });
     // A long page draws what is in sight.
     let text = '';
     for (let step = 0; step < 100; step++) {
@@ -312,7 +312,7 @@ describe('the documentation pages work without the Internet', () => {
         expect(title).toContain('Sluice');
         expect([elsewhere, faults]).toEqual([[], []]);
       },
-      60_000,
+      150_000,
     );
   }
 });

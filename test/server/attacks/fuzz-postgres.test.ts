@@ -26,5 +26,5 @@ test.skipIf(!reachable.postgres)(
       await database.drop();
     }
   },
-  60_000,
+  240_000,
 );

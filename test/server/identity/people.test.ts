@@ -16,7 +16,9 @@ afterEach(() => t.close());
 const invited = (role: string, username: string = role) => peopleOf(t).join(owner, { role, username });
 const codeOf = ({ status, body }: Answer) => [status, body.code];
 const entries = async () =>
-  (await t.app.store.db.select().from(t.app.store.tables.history)).filter((e) => e.entity_type === 'admin');
+  (await t.app.store.db.select().from(t.app.store.tables.history).orderBy(t.app.store.tables.history.id)).filter(
+    (e) => e.entity_type === 'admin',
+  );
 
 describe('people', () => {
   test('are created, listed, read, changed and removed', async () => {

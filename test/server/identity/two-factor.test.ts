@@ -47,7 +47,9 @@ async function turnOn(app = t): Promise<Setup> {
 const pending = async (options: RequestOptions = { anonymous: true }, app = t) =>
   String((await postAuth('login', account, options, app)).body['pending_token']);
 const history = async () =>
-  (await t.app.store.db.select().from(t.app.store.tables.history)).filter((e) => e.entity_type === 'admin');
+  (await t.app.store.db.select().from(t.app.store.tables.history).orderBy(t.app.store.tables.history.id)).filter(
+    (e) => e.entity_type === 'admin',
+  );
 
 const at = (seconds: number) => new Date(seconds * 1_000);
 

@@ -131,7 +131,7 @@ describe.each([
       .select({ id: t.app.store.tables.agent_activity.id })
       .from(t.app.store.tables.agent_activity);
     expect(stored).toHaveLength(KEPT);
-  }, 60_000);
+  }, 240_000);
 });
 
 describeOnce()('a restart', () => {

@@ -13,8 +13,18 @@ export class TunnelSocket extends Duplex {
       this.bytesRead += chunk.length;
       if (!this.push(chunk)) channel.pause();
     });
-    channel.on('end', () => this.push(null));
-    channel.on('close', () => this.destroy());
+    let ended = false;
+    const end = () => {
+      if (!ended) this.push(null);
+      ended = true;
+    };
+    channel.on('end', end);
+    // A server says why it hangs up and closes at once: what it said is read first.
+    channel.on('close', () => {
+      if (this.readableEnded || this.destroyed) return void this.destroy();
+      this.once('end', () => this.destroy());
+      end();
+    });
     // `close` follows.
     channel.on('error', () => undefined);
     channel.pause();

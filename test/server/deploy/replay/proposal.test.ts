@@ -61,7 +61,10 @@ test('a proposal is compared with recent calls before it is approved, and leaves
     [2, null],
     [2, null],
   ]);
-  expect(found.samples[0]?.rows?.[0]).toEqual({ live: { id: 1, total: 10 }, other: { id: 1, total: 11 } });
+  expect(found.samples.find(({ outcome }) => outcome === 'changed')?.rows?.[0]).toEqual({
+    live: { id: 1, total: 10 },
+    other: { id: 1, total: 11 },
+  });
   const same = await propose(`${GOOD} limit 90`);
   expect(await api('POST', `${same}/replay`, { calls: 4 })).toMatchObject({ calls: 4, same: 4, changed: 0 });
   expect(await stored()).toEqual(before);

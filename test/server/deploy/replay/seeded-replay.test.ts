@@ -35,7 +35,9 @@ test('wrong rows', async () => {
   // Whoever has no orders sees no difference.
   expect(found).toMatchObject({ against: id, calls: 9, same: 3, changed: 6, failed: 0 });
   expect(found.hosts.map(({ calls, error }) => [calls, error])).toEqual([1, 2, 3].map(() => [3, null]));
-  expect(found.samples.map(({ tool, outcome }) => `${tool} ${outcome}`)).toEqual(Array(6).fill('orders_of changed'));
+  // On a busy machine some are slower, too.
+  const changed = found.samples.filter(({ outcome }) => outcome !== 'slower');
+  expect(changed.map(({ tool, outcome }) => `${tool} ${outcome}`)).toEqual(Array(6).fill('orders_of changed'));
   const before = { rows: [{ id: 2, total: 20 }] };
   for (const n of [0, 1, 2]) expect(await shop.call(n, 'orders_of', { customer: 'bob' })).toMatchObject(before);
   // Every gate blocks what it finds, and finds nothing.
