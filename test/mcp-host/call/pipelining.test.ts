@@ -228,9 +228,13 @@ describe.skipIf(!reachable.postgres)('pipelined statements', () => {
     await warm();
     const other = { text: `select 1 as one from pg_sleep(0)`, values: [], types: [] };
     const limits = { mode: 'fixed' as const, max_rows: 10, max_bytes: 10_000, timeout_ms: 10_000 };
-    for (let round = 0; round < 6; round++) {
+    // On a busy machine it takes more of them until the statement counts as fast.
+    await until(async () => {
       await Promise.all(Array.from({ length: PLACES }, () => source.query(other, limits)));
-    }
+      const slot = source.pipelineSlot?.(other, 1);
+      await slot?.query(limits);
+      return slot;
+    });
     const flood = source.pipelineSlot?.(bind(statement, { n: 1, d: 1, w: 20 * MIB, s: 0 }), 1);
     const behind = Array.from({ length: 7 }, () => source.pipelineSlot?.(other, 1));
     const asked = [flood, ...behind].map((slot) => codeOf(Promise.resolve(slot?.query(limits))));
