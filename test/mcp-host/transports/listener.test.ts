@@ -13,7 +13,11 @@ const { control, host } = useHost('each', { grace_ms: 20_000 });
 const slow = 'with recursive c(n) as (select 1 union all select n + 1 from c where n < 2000000) select count(*) as n from c';
 const at = (version: number, address: { host: string; port: number }) => {
   const connection = connectionOf({});
-  return snapshotOf(version, { connections: [connection], tools: [toolOf(connection, 'slow', slow)], server: address });
+  return snapshotOf(version, {
+    connections: [connection],
+    tools: [toolOf(connection, 'slow', slow, { timeout_ms: 60_000 })],
+    server: address,
+  });
 };
 
 describe('the address of the host', () => {
