@@ -103,7 +103,7 @@ class TrigramIndex<T extends Text> implements SimilarityIndex<T> {
     return Float64Array.from(grams, (gram) => (this.#often.get(gram) ?? 0) * 2 ** 32 + gram).sort();
   }
 
-  /** @param isLast whether later names are not wanted. @param take gets each similar text once. */
+  /** @param isLast whether later names are needless. @param take gets each similar text once. */
   #search(
     groups: Groups,
     isLast: (entry: Entry<T>) => boolean,

@@ -19,7 +19,7 @@ export class TunnelSocket extends Duplex {
       ended = true;
     };
     channel.on('end', end);
-    // A server says why it hangs up and closes at once: what it said is read first.
+    // A server may send its reason and close at once: the reason is read first.
     channel.on('close', () => {
       if (this.readableEnded || this.destroyed) return void this.destroy();
       this.once('end', () => this.destroy());
