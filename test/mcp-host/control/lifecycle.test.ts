@@ -87,7 +87,9 @@ describe('a swap', () => {
   test('a running call of a removed connection finishes on its own pool', async () => {
     const connection = connectionOf({});
     const slow = 'with recursive c(n) as (select 1 union all select n + 1 from c where n < 3000000) select count(*) as n from c';
-    await control.deploy(snapshotOf(1, { connections: [connection], tools: [toolOf(connection, 'slow', slow, { timeout_ms: 60_000 })] }));
+    await control.deploy(
+      snapshotOf(1, { connections: [connection], tools: [toolOf(connection, 'slow', slow, { timeout_ms: 60_000 })] }),
+    );
     const call = modern(host.mcp, 'tools/call', { name: 'slow' });
     await until(async () => (await host.health()).connections[0]?.queue.active === 1);
     await control.deploy(snapshotOf(2));
@@ -205,7 +207,10 @@ describe('stop', () => {
   test('ends streams properly, lets calls finish, answers 503, and starts again without the content', async () => {
     const connection = connectionOf({});
     const slow = 'with recursive c(n) as (select 1 union all select n + 1 from c where n < 1000000) select count(*) as n from c';
-    const snapshot = snapshotOf(1, { connections: [connection], tools: [toolOf(connection, 'slow', slow, { timeout_ms: 60_000 })] });
+    const snapshot = snapshotOf(1, {
+      connections: [connection],
+      tools: [toolOf(connection, 'slow', slow, { timeout_ms: 60_000 })],
+    });
     await control.deploy(snapshot);
     const { headers } = await rpc(host.mcp, { id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25' } });
     const stream = await fetch(host.mcp, { headers: { 'mcp-session-id': headers.get('mcp-session-id') ?? '' } });

@@ -21,9 +21,11 @@ export class TunnelSocket extends Duplex {
     channel.on('end', end);
     // A server may send its reason and close at once: the reason is read first.
     channel.on('close', () => {
-      if (this.readableEnded || this.destroyed) return void this.destroy();
-      this.once('end', () => this.destroy());
-      end();
+      if (this.readableEnded || this.destroyed) this.destroy();
+      else {
+        this.once('end', () => this.destroy());
+        end();
+      }
     });
     // `close` follows.
     channel.on('error', () => undefined);
