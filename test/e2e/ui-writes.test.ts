@@ -210,6 +210,7 @@ browserTest(
     const [first] = await hosts();
     kill();
     await until(async () => (await hosts()).some((host) => host !== first));
+    await until(async () => (await fetch(ui.programs.mcp_url)).status < 500);
     // The host that asked is gone with its question: the next one asks again.
     await page.clock.runFor(1_000);
     await yes.click();
