@@ -125,7 +125,7 @@ for (const width of WIDTHS) {
       expect(await page.getByRole('button', { name: 'Add mask' }).count()).toBe(0);
       await page.getByText('Limits and hints').click();
       expect(await page.getByRole('switch', { name: 'Log arguments' }).isDisabled()).toBe(true);
-      expect(await page.getByRole('spinbutton', { name: 'Row limit' }).isDisabled()).toBe(false);
+      expect(await page.getByRole('spinbutton', { name: 'Row limit', exact: true }).isDisabled()).toBe(false);
       // What only administrators may is not offered: server settings of a file, and in the history.
       await visit(opened, '/transfer');
       const file = await ui.programs.api<{ server_config: object }>('GET', '/export-import/export');
