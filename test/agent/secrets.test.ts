@@ -32,7 +32,7 @@ const MOVES: Readonly<Record<string, Record<string, unknown>>> = {
 };
 /** What a token changes freely; a new field belongs to one of the lists. */
 const HARMLESS =
-  'id version name enabled password ssl_cert ssl_key extra_params pool_size max_concurrency queue_limit queue_timeout_ms query_timeout_ms max_rows max_bytes'.split(
+  'id version name enabled password ssl_cert ssl_key extra_params pool_size max_concurrency queue_limit queue_timeout_ms query_timeout_ms max_rows max_bytes target'.split(
     ' ',
   );
 /** What the database is told of callers is an administrator's: a token is refused. */

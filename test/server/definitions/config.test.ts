@@ -64,7 +64,13 @@ afterAll(async () => {
 });
 
 const TEMPLATE = 'in {{ vars.region | default("nowhere") }}';
-const patch = (body: object) => t.send('config.update', body);
+/** Signs in anew before dangerous changes, because some settings are shown by moving the clock. */
+const patch = async (body: object) => {
+  const answer = await t.send('config.update', body);
+  if (answer.body.code !== 'proof_required') return answer;
+  await t.signIn();
+  return t.send('config.update', body);
+};
 const deployAll = () => t.send('deploy.run');
 const initialize = (headers: Record<string, string> = {}): Promise<RpcAnswer> =>
   rpc(host.mcp, { id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25' } }, headers);
