@@ -69,7 +69,7 @@ test('docs/access.md counts the tools of agents', () => {
 });
 
 test('`sluice --help` and OPERATIONS.md name every variable of the commands that talk to a running server', async () => {
-  const sources = [...new Bun.Glob('server/cli/*.ts').scanSync(new URL('../..', import.meta.url).pathname)]
+  const sources = [...new Bun.Glob('server/cli/**/*.ts').scanSync(new URL('../..', import.meta.url).pathname)]
     .map(textOf)
     .join('\n');
   const read = [
