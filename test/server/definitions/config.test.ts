@@ -12,7 +12,7 @@ import { freePort } from '#test/support/free-port.ts';
 import { isAnswered } from '#test/support/programs.ts';
 import { introspectionEffects } from './config-introspection.ts';
 import { checkEffects } from './config-checks.ts';
-import { signInEffects } from './config-sign-in.ts';
+import { patchConfig, signInEffects } from './config-sign-in.ts';
 import { signedTokens } from './config-jwt.ts';
 import { until } from '#test/support/until.ts';
 
@@ -64,13 +64,7 @@ afterAll(async () => {
 });
 
 const TEMPLATE = 'in {{ vars.region | default("nowhere") }}';
-/** Signs in anew before dangerous changes, because some settings are shown by moving the clock. */
-const patch = async (body: object) => {
-  const answer = await t.send('config.update', body);
-  if (answer.body.code !== 'proof_required') return answer;
-  await t.signIn();
-  return t.send('config.update', body);
-};
+const patch = patchConfig(() => t);
 const deployAll = () => t.send('deploy.run');
 const initialize = (headers: Record<string, string> = {}): Promise<RpcAnswer> =>
   rpc(host.mcp, { id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25' } }, headers);
