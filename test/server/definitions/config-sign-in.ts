@@ -4,7 +4,6 @@ import { type Browser, createBrowser, post, refreshed, tokens } from '#test/supp
 
 type Field = 'oauth_access_minutes' | 'oauth_refresh_days' | 'oauth_grant_days' | 'token_default_days' | 'dynamic_registration';
 
-/** What each setting of signing in from MCP clients does. */
 /** Changes settings. Signs in anew before dangerous changes, because some settings are shown by moving the clock. */
 export const patchConfig = (app: () => TestApp) => async (body: object) => {
   const answer = await app().send('config.update', body);
@@ -13,6 +12,7 @@ export const patchConfig = (app: () => TestApp) => async (body: object) => {
   return app().send('config.update', body);
 };
 
+/** What each setting of signing in from MCP clients does. */
 export function signInEffects(app: () => TestApp, patch: (body: object) => Promise<unknown>): Record<Field, () => Promise<void>> {
   const signedIn = async (t: TestApp): Promise<Browser> => {
     const browser = createBrowser(t);
