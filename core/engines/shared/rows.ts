@@ -21,9 +21,9 @@ export function uniqueNames(names: readonly string[]): string[] {
   });
 }
 
-/** Bytes and rows of one part of a streamed result: rows are handed over before their memory matters. */
-export const PART_BYTES = 256 * 1024;
-export const PART_ROWS = 1_000;
+/** Bytes and rows of one part of a streamed result: other calls wait for its two milliseconds. */
+export const PART_BYTES = 64 * 1024;
+export const PART_ROWS = 250;
 /** Maximum bytes of one row of a streamed result. */
 export const LARGEST_ROW = 64 * 1024 * 1024;
 
