@@ -1,6 +1,7 @@
 import { fc } from '#test/support/chance.ts';
 import { describe, expect, test } from 'bun:test';
 import { createGuard, type GuardField } from '#core/lib/prompt-guard/guard.ts';
+import { processorMs } from '#test/support/processor-time.ts';
 import { FAMILIES } from '#core/lib/prompt-guard/rules/rules.ts';
 
 const guard = createGuard();
@@ -98,12 +99,12 @@ describe('the cost of a scan', () => {
       100_000,
     );
     const times = Array.from({ length: 7 }, () => {
-      const start = performance.now();
+      const start = processorMs();
       guard.scan([{ field: 'description', text, kind: 'text' }]);
-      return performance.now() - start;
+      return processorMs() - start;
     });
-    // Ten times what is measured on an idle machine.
-    expect(Math.min(...times)).toBeLessThan(100);
+    // Many times what an idle machine takes.
+    expect(Math.min(...times)).toBeLessThan(200);
   });
 
   test('of a text that repeats grows no faster than twice as much as its length', () => {
