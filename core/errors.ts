@@ -9,6 +9,7 @@ export const ERROR_STATUS = {
   admin_only: 403,
   role_required: 403,
   proof_required: 403,
+  approval_required: 403,
   caller_value_missing: 403,
   confirmation_required: 403,
   declined: 403,

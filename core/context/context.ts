@@ -62,7 +62,7 @@ export interface RequestContext {
   readonly setSession?: (token: string | null) => void;
   /** The caller is an agent: fields for ids may contain names. */
   readonly by_name?: boolean;
-  /** The proposal that a token adds to, and its note on this operation. */
+  /** The proposal that the operation is added to, and the note on it. */
   readonly proposal?: { readonly id: string | null; readonly note: string | null };
   readonly proposal_run?: ProposalRun;
 }
@@ -70,6 +70,10 @@ export interface RequestContext {
 /** Set while an operation of a proposal is tested or applied. */
 export interface ProposalRun {
   readonly proposal_id: string;
+  /** The id of its author, if a person proposed it; null: a token did. */
+  readonly person: string | null;
+  /** It is only tested, in a copy of the configuration. */
+  readonly is_trial: boolean;
   readonly author: string;
   /** Returns the ID of a new record, the same in every run of the proposal. */
   newId(kind: string, name: string): string;

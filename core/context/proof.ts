@@ -1,32 +1,51 @@
 import type { Platform } from '#core/platform/platform.ts';
 import { eq } from 'drizzle-orm';
 import { DEPLOY_GATES, type GateMode, GATE_NAMES } from '#core/contract/settings/deploy-gates.ts';
+import type { IdentityProviderDraft } from '#core/contract/identity/identity-providers.ts';
+import { holds, type Role } from '#core/contract/roles.ts';
 import { AppError, type FieldError } from '#core/errors.ts';
 import type { Mask } from '#core/contract/definitions/masks.ts';
 import type { MaskRule } from '#core/query/masks.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
 import type { FrozenServer } from '#snapshots/format/format.ts';
-import type { Settings } from '#core/settings/settings.ts';
-import type { Context } from './context.ts';
+import { readSettings, type Settings } from '#core/settings/settings.ts';
+import type { Context, ProposalRun } from './context.ts';
 
-// Changes that a stolen session must not be enough for: the person proves again who they are.
+// Changes that a stolen session must not be enough for: the person proves again who they are. The setting `approvals` makes them
+// need a second person too, so that one stolen account is not enough either.
 
 /** How long a sign-in, or a proof, counts. An older one does not show that the same person is still at the computer. */
 export const PROOF_MS = 600_000;
 
-const HOW =
+const PROVE =
   'Confirm that it is you with your password or a code of your second factor (POST /api/v1/auth/prove), or sign in again; then repeat the request.';
 
+const PROPOSE =
+  'This server asks for two people (approvals): repeat the request with the header X-Proposal-Note, which says why. It becomes a proposal that another administrator approves.';
+const OWN_PROPOSAL = 'You proposed this yourself. Another administrator has to approve it (approvals).';
+
+type Acting = Pick<Context<Platform>, 'app' | 'actor' | 'proposal_run'>;
+
 /**
- * Throws `proof_required` for dangerous changes of a person whose last sign-in or proof is too long ago. Tokens have no session:
- * they are refused such changes altogether. The command line has the database itself.
+ * Throws `proof_required` for dangerous changes of a person whose last sign-in or proof is too long ago, and `approval_required` for
+ * those that another person has not approved. Tokens are refused such changes altogether. The command line has the database itself.
  */
-export async function requireProof(
-  { app, actor }: Pick<Context<Platform>, 'app' | 'actor'>,
-  dangers: readonly FieldError[],
-): Promise<void> {
-  const { session_id } = actor ?? {};
-  if (dangers.length === 0 || session_id === undefined) return;
+export async function requireProof(context: Acting, dangers: readonly FieldError[]): Promise<void> {
+  const { app, actor, proposal_run } = context;
+  if (dangers.length === 0 || actor === null || actor.type === 'system' || proposal_run?.is_trial === true) return;
+  if (actor.session_id !== undefined) await requireRecentProof(app, actor.session_id, dangers);
+  const { approvals } = (await readSettings(app)).settings;
+  if (approvals === 0 || isApproved(proposal_run, actor.id)) return;
+  const how = proposal_run === undefined ? PROPOSE : OWN_PROPOSAL;
+  throw new AppError('approval_required', `${sentencesOf(dangers)} ${how}`, { errors: dangers });
+}
+
+const isApproved = (run: ProposalRun | undefined, approver: string | null): boolean =>
+  run !== undefined && run.person !== approver;
+
+const sentencesOf = (dangers: readonly FieldError[]): string => dangers.map(({ message }) => message).join(' ');
+
+async function requireRecentProof(app: Platform, session_id: string, dangers: readonly FieldError[]): Promise<void> {
   const { sessions } = app.store.tables;
   const [session] = await app.store.db
     .select({ created_at: sessions.created_at, proved_at: sessions.proved_at })
@@ -35,7 +54,7 @@ export async function requireProof(
   const last = Math.max(...[session?.created_at, session?.proved_at].map((at) => (at == null ? 0 : Date.parse(at))));
   // A time in the future was stored before the clock was set back.
   if (Math.abs(app.clock().getTime() - last) <= PROOF_MS) return;
-  throw new AppError('proof_required', `${dangers.map(({ message }) => message).join(' ')} ${HOW}`, { errors: dangers });
+  throw new AppError('proof_required', `${sentencesOf(dangers)} ${PROVE}`, { errors: dangers });
 }
 
 const STRENGTH: Readonly<Record<FrozenServer['auth_type'], number>> = {
@@ -72,6 +91,9 @@ export function settingDangers(before: Settings, after: Settings): FieldError[] 
   const password_again = after.password_sign_in && !before.password_sign_in;
   return [
     ...authenticationDangers(before, after),
+    ...(after.approvals < before.approvals
+      ? [{ field: 'approvals', message: 'Dangerous changes need one person less (approvals).' }]
+      : []),
     ...(password_again
       ? [{ field: 'password_sign_in', message: 'People can sign in with passwords again (password_sign_in).' }]
       : []),
@@ -104,4 +126,27 @@ export const maskDangers = (before: Masked | null, after: Masked): FieldError[] 
     ? [{ field: 'masks', message: `Masks of ${after.name ?? before?.name ?? 'a definition'} are removed or weakened.` }]
     : [];
 
-export const ownerDanger = (username: string): FieldError => ({ field: 'role', message: `${username} becomes an owner.` });
+/** A second administrator could be made to approve the changes of the first, so becoming one is as dangerous as owning. */
+export const roleDangers = (username: string, before: Role | null, after: Role | undefined): FieldError[] => {
+  if (after === undefined || !holds(after, 'admin') || (before !== null && holds(before, after))) return [];
+  return [{ field: 'role', message: `${username} becomes ${after === 'owner' ? 'an owner' : 'an administrator'}.` }];
+};
+
+type GivesRoles = Pick<IdentityProviderDraft, 'name' | 'issuer' | 'enabled' | 'groups_claim' | 'default_role' | 'role_by_group'>;
+
+/** Who of the people of an identity provider becomes an administrator by a change of the provider. */
+export function providerDangers(before: GivesRoles | null, after: GivesRoles): FieldError[] {
+  if (!after.enabled) return [];
+  const same_people = before?.enabled === true && before.issuer === after.issuer && before.groups_claim === after.groups_claim;
+  const known = same_people ? before : null;
+  const groups = Object.keys(after.role_by_group).filter((group) => after.role_by_group[group] === 'admin');
+  const added = groups.filter((group) => known?.role_by_group[group] !== 'admin');
+  const all = after.default_role === 'admin' && known?.default_role !== 'admin';
+  return [
+    ...(all ? [{ field: 'default_role', message: `Everybody of ${after.name} becomes an administrator (default_role).` }] : []),
+    ...added.map((group) => ({
+      field: 'role_by_group',
+      message: `People of the group ${group} of ${after.name} become administrators (role_by_group).`,
+    })),
+  ];
+}

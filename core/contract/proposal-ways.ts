@@ -43,6 +43,18 @@ export function wayOf(name: OperationName, { access }: Pick<Operation, 'access'>
   return TRIES.test(name) || input['dry_run'] === true ? 'look' : 'change';
 }
 
+/** Changes outside of the configuration that a person proposes when they need an approval; each is a proposal of its own. */
+const ALONE: readonly OperationName[] = [
+  'people.create',
+  'people.update',
+  'people.reset_2fa',
+  'identity_providers.create',
+  'identity_providers.update',
+  'snapshots.activate',
+];
+
+export const isAlone = (name: string): boolean => ALONE.some((alone) => alone === name);
+
 /** Without a named proposal, these operations use the open one, like writes; other reads use the stored state. */
 export const looksByItself = (name: OperationName, { access }: Pick<Operation, 'access'>): boolean =>
   access === 'write' || name === 'tests.run';

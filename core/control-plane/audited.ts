@@ -14,6 +14,7 @@ const REFUSED: ReadonlySet<ErrorCode> = new Set([
   'admin_only',
   'role_required',
   'proof_required',
+  'approval_required',
   'insufficient_scope',
 ]);
 /** Refusals of one caller that are entered each minute. */

@@ -4,11 +4,13 @@ import { type WithPasswordWork, hashPassword } from '#core/identity/passwords.ts
 import { eq } from 'drizzle-orm';
 import { holds } from '#core/contract/roles.ts';
 import { uiUrl } from '#core/settings/public-urls.ts';
+import { readSettings } from '#core/settings/settings.ts';
+import { requireProof } from '#core/context/proof.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/context/context.ts';
 import type { Db } from '#core/store/store.ts';
 import type { Schema } from '#core/store/schema.ts';
-import { changeAccount, NO_INVITATION, type PersonRow, recordPerson } from './account.ts';
+import { canSignIn, changeAccount, NO_INVITATION, type PersonRow, recordPerson } from './account.ts';
 import { requirePasswords, signIn } from './auth.ts';
 import { personById, signOut, toPerson } from './people.ts';
 import { refuseOwner, refuseSelf, refuseTakenName, writePeople } from './people-rules.ts';
@@ -24,6 +26,7 @@ export const invitationHandlers: Pick<Handlers<WithSources & WithHosts & WithPas
   'people.invite': async (context, { id }) => {
     const { app, actor } = context;
     const { people } = app.store.tables;
+    await refuseTakeover(context, await personById(context, app.store.db, id));
     const token = randomToken('svc_invite_');
     const expires_at = new Date(app.clock().getTime() + INVITED_MS).toISOString();
     const username = await writePeople(app, async (tx) => {
@@ -51,6 +54,10 @@ export const invitationHandlers: Pick<Handlers<WithSources & WithHosts & WithPas
     refuseOwner(actor, person.role);
     refuseSelf(actor, person, 'Turn off your own second factor on your account page, with your password.');
     if (!person.totp_enabled) return toPerson(person);
+    if (holds(person.role, 'admin')) {
+      const message = `The second factor of ${person.username}, an administrator, is turned off.`;
+      await requireProof(context, [{ field: 'id', message }]);
+    }
     const changed = await changeAccount(context, person, async (tx) => {
       const stored = await personById(context, tx, id);
       refuseOwner(actor, stored.role);
@@ -96,6 +103,18 @@ export const invitationHandlers: Pick<Handlers<WithSources & WithHosts & WithPas
     return { totp_required: false as const, username: person.username };
   },
 };
+
+/** Whoever has the link of an administrator who can sign in already becomes that administrator. */
+async function refuseTakeover(context: Context, person: PersonRow): Promise<void> {
+  if (!holds(person.role, 'admin') || !canSignIn(person) || context.actor?.type !== 'admin') return;
+  const { approvals } = (await readSettings(context.app)).settings;
+  if (approvals > 0) {
+    const how = `they change it on their account page, or an operator runs sluice reset-password --username ${person.username}`;
+    throw new AppError('conflict', `Nobody else sets the password of an administrator while approvals is ${approvals}: ${how}.`);
+  }
+  const message = `The link gives the account of ${person.username}, an administrator, to whoever opens it.`;
+  await requireProof(context, [{ field: 'id', message }]);
+}
 
 /**
  * The person with this open invitation. Throws the same error for wrong, used and expired invitations, and when its creator could

@@ -1,6 +1,6 @@
 import type { Platform } from '#core/platform/platform.ts';
 import type { WithHosts } from '#core/hosts/host-registry.ts';
-import { and, eq, isNotNull, ne } from 'drizzle-orm';
+import { and, eq, inArray, isNotNull, ne, or } from 'drizzle-orm';
 import { MOST_PEOPLE } from '#core/contract/identity/people.ts';
 import type { Role } from '#core/contract/roles.ts';
 import { AppError, invalidField } from '#core/errors.ts';
@@ -41,12 +41,33 @@ export async function requireRemainingOwner<T>(
   if (batch?.cache.keeps_owner === true) return work();
   await lockEntityWrites(app.store, tx);
   const before = await ownersWhoCanSignIn(app, tx);
+  const administrators_before = await countAdministrators(app, tx);
   if (batch !== undefined) batch.cache.keeps_owner = true;
   const result = await work().finally(() => batch !== undefined && (batch.cache.keeps_owner = false));
   if (before.length > 0 && (await ownersWhoCanSignIn(app, tx)).length === 0) {
     throw new AppError('conflict', 'At least one enabled owner who can sign in must remain. Make another person an owner first.');
   }
+  if (administrators_before >= APPROVING && (await countAdministrators(app, tx)) < APPROVING) {
+    const { approvals } = (await readSettings(app, tx)).settings;
+    if (approvals > 0)
+      throw new AppError('conflict', `${TWO_ADMINISTRATORS} Set approvals to 0 first, or make another person an administrator.`);
+  }
   return result;
+}
+
+/** One proposes, one approves. */
+const APPROVING = 2;
+const TWO_ADMINISTRATORS = 'approvals needs two enabled administrators who can sign in: one who proposes, one who approves.';
+
+async function countAdministrators({ store }: Platform, tx: Db): Promise<number> {
+  const { people } = store.tables;
+  const can_sign_in = or(isNotNull(people.password_hash), eq(people.sign_in, 'oidc'));
+  return tx.$count(people, and(inArray(people.role, ['admin', 'owner']), eq(people.enabled, true), can_sign_in));
+}
+
+/** Throws when nobody could approve what an administrator proposes. */
+export async function requireApprovers(app: Platform): Promise<void> {
+  if ((await countAdministrators(app, app.store.db)) < APPROVING) throw invalidField('approvals', TWO_ADMINISTRATORS);
 }
 
 /**

@@ -10,7 +10,7 @@ import { canonical } from '#snapshots/format/canonical.ts';
 import { readPage } from '#core/store/pages.ts';
 import { bestFirst, foundIn } from '#core/store/search.ts';
 import { unlinkInvited } from './providers/identities.ts';
-import { ownerDanger, requireProof } from '#core/context/proof.ts';
+import { requireProof, roleDangers } from '#core/context/proof.ts';
 import { canSignIn, deletePendingSignIns, newPerson, NO_INVITATION, type PersonRow, recordPerson } from './account.ts';
 import { refuseOwner, refuseSelf, refuseTakenName, refuseTooMany, writePeople } from './people-rules.ts';
 import { revokeSessions } from './sessions.ts';
@@ -39,7 +39,7 @@ export const peopleHandlers: Pick<Handlers<WithSources & WithHosts>, Operations>
   'people.create': async (context, draft) => {
     const { app, actor } = context;
     refuseOwner(actor, draft.role);
-    if (draft.role === 'owner') await requireProof(context, [ownerDanger(draft.username)]);
+    await requireProof(context, roleDangers(draft.username, null, draft.role));
     const row = { ...newPerson(app.ids(), draft.username, draft.role, app.clock().toISOString()), ...draft };
     return writePeople(app, async (tx) => {
       await refuseTooMany(app, tx);
@@ -53,11 +53,9 @@ export const peopleHandlers: Pick<Handlers<WithSources & WithHosts>, Operations>
   'people.update': async (context, { id, version, ...draft }) => {
     const { app, actor } = context;
     const { people } = app.store.tables;
-    if (draft.role === 'owner') {
-      const person = await personById(context, app.store.db, id);
-      refuseOwner(actor, 'owner');
-      if (person.role !== 'owner') await requireProof(context, [ownerDanger(person.username)]);
-    }
+    refuseOwner(actor, draft.role);
+    const person = await personById(context, app.store.db, id);
+    await requireProof(context, roleDangers(person.username, person.role, draft.role));
     const given = Object.fromEntries(Object.entries(draft).filter(([, value]) => value !== undefined));
     return writePeople(app, async (tx, endAccess) => {
       const before = await personById(context, tx, id);

@@ -14,7 +14,7 @@ import type { Db, Store } from '#core/store/store.ts';
 import { AppError } from '#core/errors.ts';
 import type { Platform } from '#core/platform/platform.ts';
 import { lastChange } from '#core/store/journal.ts';
-import type { TouchedRecord } from '#core/contract/proposals.ts';
+import type { ProposalAuthor, TouchedRecord } from '#core/contract/proposals.ts';
 
 /** Answers of databases about statements, by connection and statement. */
 export type RecordedAnswers = Map<string, unknown>;
@@ -50,7 +50,7 @@ export interface Applied {
 export interface Owner {
   readonly id: string;
   readonly created_at: string;
-  readonly author: { readonly name: string };
+  readonly author: ProposalAuthor;
 }
 
 const COPIED = [...ENTITY_KINDS.map((kind) => kind), 'compiled'] as const;
@@ -88,7 +88,7 @@ export async function openOverlay(app: DeployApp, owner: Owner): Promise<Overlay
     async apply(runner, { operation, input }, call) {
       await copyHistory(app.store, scratch, operation, input);
       const tried = ids.copy();
-      const proposal_run = proposalRunOf(owner, tried);
+      const proposal_run = proposalRunOf(owner, tried, true);
       try {
         const output = await scratch.attempt((store) =>
           runner.perform({ ...inside, store }, operation, input, { ...call, proposal_run }),
@@ -113,9 +113,11 @@ export async function openOverlay(app: DeployApp, owner: Owner): Promise<Overlay
   };
 }
 
-export const proposalRunOf = ({ id, author }: Owner, ids: Ids): ProposalRun => ({
+export const proposalRunOf = ({ id, author }: Owner, ids: Ids, is_trial: boolean): ProposalRun => ({
   proposal_id: id,
   author: author.name,
+  person: author.type === 'admin' ? author.id : null,
+  is_trial,
   newId: (kind, name) => ids.next(kind, name),
   written: [],
 });

@@ -2,6 +2,7 @@ import type { DeployApp } from '#core/deploy/app.ts';
 import type { Platform } from '#core/platform/platform.ts';
 import { afterCommit } from '#core/platform/after-commit.ts';
 import { runEvery } from '#core/platform/run-every.ts';
+import { isAlone } from '#core/contract/proposal-ways.ts';
 import type { ProposalFinding, Reviewed } from '#core/contract/proposals.ts';
 import { AppError, CONTROLS, type ErrorCode } from '#core/errors.ts';
 import type { RequestContext, RunOperations } from '#core/context/context.ts';
@@ -139,6 +140,8 @@ export async function applyAll(
 ) {
   const applied: Awaited<ReturnType<Overlay['apply']>>[] = [];
   for (const [n, step] of steps.entries()) {
+    // It has its effect outside of the configuration, which this is a copy of.
+    if (isAlone(step.operation)) continue;
     applied.push(
       await overlay.apply(runner, step, call).catch(async (error: unknown) => {
         if (error instanceof AppError) await onRefusal(step, error);

@@ -18,6 +18,8 @@ import { within } from './memory-store.ts';
 import { createWorkingCopyHolder } from '#core/versions/working-copy.ts';
 import { eq } from 'drizzle-orm';
 import { chosenOf, needsOf } from './chosen.ts';
+import { actorOf } from './author.ts';
+import { aloneOf, approveAlone } from './alone.ts';
 import { createIds, openOverlay, type Overlay, proposalRunOf, touchedBy } from './overlay.ts';
 import { recordingSources } from './overlay.ts';
 import { replayCallsOnProposal } from './replay-calls.ts';
@@ -186,11 +188,16 @@ async function approve(
   const in_part = operations.length < all.length;
   refuseStale(await staleOf(app, operations));
   const seen = await seenOf(context, row, all);
+  const alone = aloneOf(operations.map((operation) => toStep(app, operation)));
+  if (alone !== null) {
+    await approveAlone(app, runnerOf(context), row, alone, callOf(context));
+    return app.store.write((tx) => close(context, tx, row, 'approved', seen, text));
+  }
   const overlay = await openOverlay(app, row);
   try {
     // Databases are queried before the transaction, because other writes wait for it.
     const steps = operations.map((operation) => toStep(app, operation));
-    const call = { ...callOf(context), actor: { ...row.author, scopes: ['propose' as const] } };
+    const call = { ...callOf(context), actor: await actorOf(app, row.author) };
     await applyAll(
       overlay,
       runnerOf(context),
@@ -238,7 +245,7 @@ async function apply(
   const ids = createIds(row);
   for (const operation of operations) {
     const { operation: name, input } = toStep(app, operation);
-    const proposal_run = proposalRunOf(row, ids);
+    const proposal_run = proposalRunOf(row, ids, false);
     await runner.run(inside, name, input as never, { ...callOf(context), proposal_run }).catch((error: unknown) => {
       throw cannotApply(error, operation.position);
     });
@@ -301,7 +308,7 @@ async function rebase(context: Context<ProposalsApp>, id: string): Promise<Propo
   const overlay = await openOverlay(app, row);
   try {
     const steps = operations.map((operation) => toStep(app, operation));
-    const call = { ...callOf(context), actor: { ...row.author, scopes: ['propose' as const] } };
+    const call = { ...callOf(context), actor: await actorOf(app, row.author) };
     const applied = await applyAll(overlay, runnerOf(context), steps, call);
     const { proposal_operations: table } = app.store.tables;
     const item = await app.store.write(async (tx) => {

@@ -16,14 +16,16 @@ import { notedAs, recordBlocked } from '#core/records/blocked.ts';
 import { AppError, invalidField } from '#core/errors.ts';
 import { resolveNames } from '#core/records/names-to-ids.ts';
 import { authorOf } from '#core/context/roles.ts';
+import { readSettings } from '#core/settings/settings.ts';
 import { hiddenIn } from '#core/lib/text/hidden-characters.ts';
 import { recordHistory } from '#core/records/history.ts';
 import { emitEvent } from '#core/records/events.ts';
 import type { RequestContext, Context, RunOperations } from '#core/context/context.ts';
 import { lockEntityWrites } from '#core/store/journal.ts';
+import { summaryAlone } from './alone.ts';
 import { type ProposedOperation, touchedBy } from './overlay.ts';
 import { authorKey, countOpenOf, findProposal, operationsOf, type ProposalRow, sealInput, toStep, updateOpen } from './rows.ts';
-import { looksByItself, wayOf } from '#core/contract/proposal-ways.ts';
+import { isAlone, looksByItself, wayOf } from '#core/contract/proposal-ways.ts';
 import { summaryOf, titleOf, titleWithMore } from './words.ts';
 
 type OperationInput = Readonly<Record<string, unknown>>;
@@ -31,16 +33,17 @@ type OperationInput = Readonly<Record<string, unknown>>;
 /** The name of a proposal that does not exist yet. */
 const NEW = 'new';
 
-/** Whether an operation of a token is added to a proposal, or reads through one. */
+/** Whether an operation is added to a proposal, or reads through one. */
 export function isForProposal({ actor, proposal, proposal_run }: Context, { access }: Pick<Operation, 'access'>): boolean {
   if (proposal_run !== undefined || actor === null || access === 'public') return false;
   const named = proposal !== undefined && (proposal.id !== null || proposal.note !== null);
+  if (actor.type === 'admin') return named;
   const bearer = actor.type === 'agent_token' || actor.type === 'oauth_client';
   if (bearer && actor.scopes.includes('propose')) return named || !actor.scopes.includes('write');
   if (named)
     throw new AppError(
       'invalid',
-      'Only a token with the scope propose can name a proposal. Leave out proposal_id and proposal_note.',
+      'Only a person, or a token with the scope propose, can name a proposal. Leave out proposal_id and proposal_note.',
     );
   return false;
 }
@@ -56,13 +59,20 @@ export async function propose(
   if (operations === undefined) throw new AppError('internal', 'A proposal needs a way to run operations.');
   const call = callOf(context);
   const way = wayOf(name, definition, input);
+  const author = authorOf(actor);
+  const by_person = author.type === 'admin';
+  if (by_person && isAlone(name)) {
+    return proposeAlone({ context, runner: operations, call, author, row: null, gathers: false }, name, input);
+  }
   if (way === 'live') return operations.perform(app, name, input, call);
   if (way === 'refused') {
-    throw new AppError('insufficient_scope', 'This token lacks the scope write, and what this does cannot be proposed.');
+    throw by_person
+      ? new AppError('invalid', 'What this does cannot be proposed. Leave out proposal_id and proposal_note.')
+      : new AppError('insufficient_scope', 'This token lacks the scope write, and what this does cannot be proposed.');
   }
-  const author = authorOf(actor);
   const attempt = async () => {
-    const named = proposal?.id ?? null;
+    // What people propose belongs together only if they say so.
+    const named = proposal?.id ?? (by_person ? NEW : null);
     const by_itself = way === 'change' || looksByItself(name, definition);
     const row =
       named === NEW
@@ -99,6 +109,31 @@ async function retryConcurrent<T>(attempt: () => Promise<T>): Promise<T> {
   }
 }
 
+/** Proposes an operation that needs an approval. One that needs none runs at once. */
+async function proposeAlone(adding: Adding, name: OperationName, input: OperationInput): Promise<unknown> {
+  const { context, runner, call } = adding;
+  const { app } = context;
+  const given = context.proposal?.id ?? NEW;
+  if (given !== NEW) {
+    throw new AppError('conflict', 'This change needs a proposal of its own. Leave out proposal_id.');
+  }
+  const { approvals } = (await readSettings(app)).settings;
+  if (approvals === 0) {
+    throw new AppError('invalid', 'This can be proposed only while approvals is 1. Leave out proposal_id and proposal_note.');
+  }
+  const note = checkedNote(context);
+  try {
+    return await runner.perform(app, name, input, call);
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'approval_required') throw error;
+    const step: ProposedOperation = { operation: name, input };
+    const summary = summaryAlone(step, error.errors);
+    const fresh = { id: app.ids(), created_at: app.clock().toISOString() };
+    const { id } = await storeOperation(adding, fresh, { step, summary, touched: [], note, position: 1 });
+    return { proposed: true, proposal_id: id };
+  }
+}
+
 export function callOf({ app: _, operations: _operations, batch: _batch, ...call }: Context): RequestContext {
   return call;
 }
@@ -106,7 +141,7 @@ export function callOf({ app: _, operations: _operations, batch: _batch, ...call
 async function openProposalOf(app: Platform, author: ProposalAuthor, id: string): Promise<ProposalRow> {
   const row = await findProposal(app, id);
   if (authorKey(row.author) !== authorKey(author)) {
-    throw new AppError('forbidden', 'This proposal belongs to another token. Leave out proposal_id to start your own.');
+    throw new AppError('forbidden', 'This proposal belongs to another author. Leave out proposal_id to start your own.');
   }
   if (row.status !== 'open')
     throw new AppError('conflict', `The proposal is already ${row.status}. Leave out proposal_id to start a new one.`);
@@ -143,6 +178,9 @@ async function add(adding: Adding, name: OperationName, given: OperationInput): 
   const { app } = context;
   const note = checkedNote(context);
   const operations = row === null ? [] : await operationsOf(app, row.id);
+  if (operations.some(({ operation }) => isAlone(operation))) {
+    throw new AppError('conflict', `This proposal holds a change that stands alone. Start another one with proposal_id ${NEW}.`);
+  }
   if (operations.length >= MOST_OPERATIONS) {
     throw new AppError(
       'conflict',
@@ -249,7 +287,7 @@ function store(
     if ((await countOpenOf(app, tx, author)) >= MOST_OPEN_OF_AUTHOR) {
       throw new AppError(
         'conflict',
-        `There are already ${MOST_OPEN_OF_AUTHOR} open proposals of this token. Ask a person to review some of them first.`,
+        `There are already ${MOST_OPEN_OF_AUTHOR} open proposals of this author. Ask a person to review some of them first.`,
         { reason: FULL },
       );
     }

@@ -8,6 +8,7 @@ import { exclusively } from '#core/deploy/deploy-locks.ts';
 import { replayCallsOn, requireSamples } from '#core/deploy/replay-calls.ts';
 import { readWorkingCopy } from '#core/versions/working-copy.ts';
 import type { Context, RunOperations } from '#core/context/context.ts';
+import { actorOf } from './author.ts';
 import { openOverlay } from './overlay.ts';
 import { callOf } from './propose.ts';
 import { findProposal, moved, operationsOf, toStep } from './rows.ts';
@@ -32,7 +33,7 @@ export async function replayCallsOnProposal(
   const overlay = await openOverlay(app, row);
   const name = app.ids();
   try {
-    await applyAll(overlay, runner, steps, { ...callOf(context), actor: { ...row.author, scopes: ['propose'] } });
+    await applyAll(overlay, runner, steps, { ...callOf(context), actor: await actorOf(app, row.author) });
     const { view } = await readWorkingCopy(overlay.app);
     const { tree, problems } = view.frozen();
     const now = app.clock();

@@ -18,6 +18,8 @@ import type { Context, RunOperations } from '#core/context/context.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
 import { leavesOf } from '#snapshots/format/order.ts';
 import type { Leaf } from '#snapshots/format/tree.ts';
+import { aloneOf, changesAlone } from './alone.ts';
+import { actorOf } from './author.ts';
 import { openOverlay, type Overlay, stampOf } from './overlay.ts';
 import { callOf } from './propose.ts';
 import { recordedChanges, testChanges, unservedChanges } from './recorded.ts';
@@ -91,11 +93,13 @@ async function reviewed(
   operations: readonly OperationRow[],
   tried: Tried,
 ): Promise<Review> {
+  const steps = operations.map((operation) => toStep(context.app, operation));
+  const alone = aloneOf(steps);
+  if (alone !== null) return { ...NOTHING, findings: [], diff: await changesAlone(context, alone), problem: null };
   const overlay = await openOverlay(context.app, row);
   try {
     const before = await frozenOf(overlay);
-    const steps = operations.map((operation) => toStep(context.app, operation));
-    await applyAll(overlay, runner, steps, { ...callOf(context), actor: { ...row.author, scopes: ['propose'] } });
+    await applyAll(overlay, runner, steps, { ...callOf(context), actor: await actorOf(context.app, row.author) });
     const { view } = await readWorkingCopy(overlay.app);
     const { tree, problems, warnings } = view.frozen();
     const texts = async (leaves: readonly Leaf[]) =>

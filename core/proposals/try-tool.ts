@@ -1,6 +1,7 @@
 import type { Input, Output } from '#core/contract/index.ts';
 import type { Context, RunOperations } from '#core/context/context.ts';
 import { AppError, invalidField } from '#core/errors.ts';
+import { actorOf } from './author.ts';
 import { openOverlay } from './overlay.ts';
 import { applyAll, type ProposalsApp } from './overlays.ts';
 import { callOf } from './propose.ts';
@@ -24,7 +25,7 @@ export async function tryTool(
   const call = callOf(context);
   try {
     const steps = operations.map((operation) => toStep(app, operation));
-    await applyAll(overlay, runner, steps, { ...call, actor: { ...row.author, scopes: ['propose'] } });
+    await applyAll(overlay, runner, steps, { ...call, actor: await actorOf(app, row.author) });
     const tool = (await overlay.tryRead(runner, { operation: 'tools.get', input: { id: tool_id } }, call)) as Output<'tools.get'>;
     const { name, read_only, parameters } = tool;
     if (values === undefined) return { name, read_only, parameters, preview: null };

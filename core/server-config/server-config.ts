@@ -27,7 +27,7 @@ import { invalidField } from '#core/errors.ts';
 import { canonical } from '#snapshots/format/canonical.ts';
 import { guardDraft } from '#core/records/prompt-guard.ts';
 import type { Db } from '#core/store/store.ts';
-import { requireRemainingOwner } from '#core/identity/people-rules.ts';
+import { requireApprovers, requireRemainingOwner } from '#core/identity/people-rules.ts';
 import { and, eq } from 'drizzle-orm';
 import { lockEntityWrites } from '#core/store/journal.ts';
 import { recordHistory } from '#core/records/history.ts';
@@ -71,6 +71,7 @@ export async function checkUpdate(
   await requireProof(context, settingDangers(stored.settings, after));
   await refuseReferences(context, stored.settings, secretsOf(after), after.secret_refs);
   await checkSettings(app, stored.settings, after);
+  if (after.approvals > stored.settings.approvals) await requireApprovers(app);
   if (stored.settings.password_sign_in && !after.password_sign_in) await requireWorkingProvider(app);
   for (const [index, { client_id, toolsets = null }] of after.oauth_clients.entries()) {
     const known = stored.settings.oauth_clients.find((client) => client.client_id === client_id)?.toolsets ?? null;
@@ -173,6 +174,7 @@ export async function prepareEarlierSettings(
   await requireProof(context, settingDangers(settings, after));
   await refuseReferences(context, settings, secretsOf(after), after.secret_refs);
   await checkSettings(app, settings, after);
+  if (after.approvals > settings.approvals) await requireApprovers(app);
   await guardSettings(context, settings, after);
   return after;
 }

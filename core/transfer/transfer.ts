@@ -175,8 +175,8 @@ async function noteRefusal<T>(progress: Progress, item: Named | null, work: () =
   try {
     return await work();
   } catch (error) {
-    // With a proof the same import works, so it is not mixed with faults of the file.
-    if (error instanceof AppError && error.code === 'proof_required') throw error;
+    // With a proof or an approval the same import works, so it is not mixed with faults of the file.
+    if (error instanceof AppError && (error.code === 'proof_required' || error.code === 'approval_required')) throw error;
     fail(progress, error, item);
     return null;
   }

@@ -23,7 +23,9 @@ browserTest(
       .first()
       .click();
     const dialog = page.getByRole('dialog');
-    await dialog.waitFor();
+    await dialog.getByLabel('Username').waitFor();
+    // The dialog moves in.
+    await page.waitForFunction(() => document.getAnimations().every(({ playState }) => playState !== 'running'));
     const at = () => dialog.evaluate((element) => element.getBoundingClientRect().top);
     const before = await at();
     await page.locator('.toasts').evaluate((list) => {

@@ -196,6 +196,10 @@ browserTest(
       globalThis.process.kill(Number(found), 'SIGKILL');
     };
     const hosts = async () => (await api<{ hosts: { id: string }[] }>('GET', '/deploy/status')).hosts.map(({ id }) => id);
+    const served = async (killed?: string) => {
+      await until(async () => (await hosts()).some((host) => host !== killed));
+      await until(async () => (await fetch(ui.programs.mcp_url)).status < 500);
+    };
     const before = count("insert into notes values (0, 'x')");
     const opened = await ui.signedIn();
     const { page } = opened;
@@ -209,8 +213,7 @@ browserTest(
     await yes.waitFor();
     const [first] = await hosts();
     kill();
-    await until(async () => (await hosts()).some((host) => host !== first));
-    await until(async () => (await fetch(ui.programs.mcp_url)).status < 500);
+    await served(first);
     // The host that asked is gone with its question: the next one asks again.
     await page.clock.runFor(1_000);
     await yes.click();
@@ -219,10 +222,11 @@ browserTest(
     await shown(page, 'As the model sees it');
     expect(count()).toBe(before - 1);
     const result = page.getByRole('region', { name: 'Result', exact: true });
+    const [second] = await hosts();
     kill();
     for (let turn = 0; turn < 5; turn += 1) await page.clock.runFor(5_000);
     expect([await id.inputValue(), await result.count()]).toEqual(['0', 1]);
-    await until(async () => (await hosts()).length === 1);
+    await served(second);
     await call.click();
     await shown(page, 'As the model sees it');
     await page.clock.runFor(10_000);

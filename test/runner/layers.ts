@@ -82,6 +82,7 @@ export const FULL_ONLY: readonly Group[] = [
     files: [
       'test/core/engines/duckdb/attacks',
       'test/core/engines/duckdb/hostile-files',
+      'test/server/attacks/attacks-session',
       'test/server/attacks/fuzz',
       'test/server/attacks/fuzz-postgres',
       'test/server/deploy/any-order',
@@ -108,7 +109,33 @@ export const FULL_ONLY: readonly Group[] = [
   {
     name: 'pages with thousands of records, slow networks, lost answers and servers',
     files: ['test/e2e/ui-lost', 'test/e2e/ui-many', 'test/e2e/ui-slow', 'test/e2e/ui-wide-results', 'test/e2e/ui-writes'],
-    daily: ['test/e2e/ui-writes'],
+    daily: [],
+  },
+  {
+    name: 'pages of the interface beyond the walk through all of them',
+    files: [
+      'test/e2e/ui-access',
+      'test/e2e/ui-caller-home',
+      'test/e2e/ui-consent-people',
+      'test/e2e/ui-diagnosis',
+      'test/e2e/ui-directions',
+      'test/e2e/ui-fields',
+      'test/e2e/ui-house',
+      'test/e2e/ui-phones',
+      'test/e2e/ui-toolsets',
+    ],
+    daily: [],
+  },
+  {
+    name: 'random statements, compared with each database’s own client',
+    files: [
+      'test/core/engines/clickhouse/oracle',
+      'test/core/engines/duckdb/oracle',
+      'test/core/engines/mysql/oracle',
+      'test/core/engines/postgresql/oracle',
+      'test/core/engines/sqlite/oracle',
+    ],
+    daily: ['test/core/engines/postgresql/oracle'],
   },
   { name: 'screenshots', files: ['test/e2e/ui-looks', 'test/e2e/ui-contrast'], daily: [] },
 ];

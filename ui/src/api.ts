@@ -1,6 +1,7 @@
 import { createClient, type CallOperation } from '#core/client/client.ts';
 import type { OperationName } from '#core/contract/index.ts';
 import { routes } from '#core/contract/routes.ts';
+import { AppError } from '#core/errors.ts';
 import { changedBy, type Source } from '#ui/src/kernel/data/freshness.ts';
 import { isLost, LostAnswer, toProblem } from './kernel/problem.ts';
 
@@ -17,12 +18,18 @@ interface ApiOptions {
   readonly onRoleRefused?: () => void;
   /** A dangerous change needs a proof. @returns whether the person gave one: then the request is repeated. */
   readonly onProofRequired?: (dangers: readonly string[]) => Promise<boolean>;
+  /** A dangerous change needs a second person. @returns the note of the proposal; null: it is not proposed. */
+  readonly onApprovalRequired?: (dangers: readonly string[]) => Promise<string | null>;
+  /** A change was proposed instead of made. */
+  readonly onProposed?: (proposal_id: string) => void;
   /** Called after a change: answers that are derived from `source` are outdated. */
   readonly onChanged?: (source: Source, name: OperationName) => void;
 }
 
 /** A read that takes longer is aborted; fetch has no timeout. */
 const READ_MS = 60_000;
+
+const PROPOSED = 'Nothing changed yet: this is a proposal now. It takes effect when another administrator approves it.';
 
 /** The REST API as typed calls in the session of this browser. */
 export function createApi(options: ApiOptions): CallOperation {
@@ -79,12 +86,30 @@ export function createApi(options: ApiOptions): CallOperation {
       throw code === 'offline' ? new LostAnswer() : fault;
     }
   };
-  return async (name, ...sent) => {
+  const dangerous: CallOperation = async (name, ...sent) => {
     try {
       return await answered(name, ...sent);
     } catch (fault) {
       if (!(await proved(fault))) throw fault;
       return answered(name, ...sent);
+    }
+  };
+  return async (name, ...sent) => {
+    try {
+      return await dangerous(name, ...sent);
+    } catch (fault) {
+      const { code, errors } = toProblem(fault);
+      // A proposal cannot be approved by proposing it again.
+      if (code !== 'approval_required' || name === 'proposals.approve') throw fault;
+      const note = (await options.onApprovalRequired?.(errors.map(({ message }) => message))) ?? null;
+      if (note === null) throw fault;
+      const headers = { 'x-proposal-id': 'new', 'x-proposal-note': encodeURIComponent(note) };
+      const answer = await createClient({ ...client, headers })(name, ...sent);
+      const { proposal_id } = answer as { readonly proposal_id?: string };
+      if (proposal_id === undefined) return answer;
+      options.onChanged?.('proposals', name);
+      options.onProposed?.(proposal_id);
+      throw new AppError('approval_required', PROPOSED);
     }
   };
 }

@@ -23,6 +23,16 @@ export const liveSettings = {
     help: 'Serves /mcp on the front port too, so clients need one address and one certificate.',
     default: false,
   }),
+  approvals: field(integerBetween(0, 1), {
+    label: 'Approvals of dangerous changes',
+    help: 'Such as weaker authentication, removed masks, weaker deploy gates and new administrators.',
+    control: 'cards',
+    choices: {
+      0: { label: 'One person', help: 'Sluice asks for the password or a code if the sign-in is older than ten minutes.' },
+      1: { label: 'Two people', help: 'One administrator proposes the change, another one approves it.' },
+    },
+    default: 0,
+  }),
   min_tls_version: field(v.picklist(['1.2', '1.3']), {
     label: 'Minimum TLS version',
     help: 'Older versions are refused on the HTTPS port. Takes effect with the next handshake; open connections continue.',

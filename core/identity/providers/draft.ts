@@ -5,6 +5,7 @@ import type { IdentityProviderDraft } from '#core/contract/identity/identity-pro
 import { AppError, type FieldError, refuseFields } from '#core/errors.ts';
 import { isReference } from '#core/lib/sealed-values.ts';
 import type { Context } from '#core/context/context.ts';
+import { providerDangers, requireProof } from '#core/context/proof.ts';
 import { refuseReferences } from '#core/context/secret-refs.ts';
 import { APP_PREFIX } from '#core/identity/oauth/clients/clients.ts';
 import { isDocumentUrl } from '#core/identity/oauth/clients/documents.ts';
@@ -63,6 +64,7 @@ function sealSecret(
 export async function checkProvider(context: Context, values: ProviderValues, stored: ProviderRow | null): Promise<void> {
   const errors = faultsOf(values);
   refuseFields(errors);
+  await requireProof(context, providerDangers(stored, values));
   await refuseReferences(context, stored, { client_secret: values.client_secret });
   if (stored?.issuer !== values.issuer) await checkIssuer(context.app, values.issuer);
 }

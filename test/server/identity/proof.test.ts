@@ -69,7 +69,7 @@ describe('settings', () => {
   });
 });
 
-test('making somebody an owner needs a proof, by a new account as by a role', async () => {
+test('making somebody an owner or administrator needs a proof, by a new account as by a role', async () => {
   const people = peopleOf(t);
   const bob = await people.join(ada, { username: 'bob', role: 'admin' });
   later();
@@ -77,6 +77,8 @@ test('making somebody an owner needs a proof, by a new account as by a role', as
   expect(await ada.send('people.update', { id: bob.id, role: 'owner' })).toMatchObject(refused('role'));
   expect((await ada.send('people.update', { id: bob.id, role: 'editor' })).status).toBe(200);
   // Who may not do it at all is told so, whether or not they prove.
+  expect(await ada.send('people.update', { id: bob.id, role: 'admin' })).toMatchObject(refused('role'));
+  await ada.call('auth.prove', { password: PASSWORD });
   await ada.call('people.update', { id: bob.id, role: 'admin' });
   await bob.signIn();
   later();

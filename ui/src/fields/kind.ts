@@ -97,7 +97,7 @@ export function presetsOf({ nullable }: Kind, marks: Marks, current: unknown) {
 
 /** The options of a picklist, or of an optional yes/no choice. */
 export function choicesOf({ type, nullable, values }: Kind, { choices = {} }: Marks) {
-  const all = type === 'flag' ? ['true', 'false'] : values;
+  const all = type === 'flag' ? ['true', 'false'] : type === 'number' ? Object.keys(choices) : values;
   return [...(nullable ? [NOT_SET] : []), ...all].map((value) => {
     const { label, help } = choices[value] ?? { label: value === NOT_SET ? 'Not set' : value };
     return { value, label, hint: help };

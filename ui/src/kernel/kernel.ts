@@ -46,6 +46,11 @@ export function createKernel(browser: Window): Kernel {
     },
     onRoleRefused: () => void session.refresh(),
     onProofRequired: (dangers) => dialogs.prove(dangers),
+    onApprovalRequired: (dangers) => dialogs.propose(dangers),
+    onProposed: (id) =>
+      toasts.show('Proposed. Another administrator has to approve it.', 'good', {
+        action: { label: 'Open', run: () => router.navigate(`/proposals/${id}`) },
+      }),
     onChanged: (source, name) => {
       pulse.expect(name);
       cache.invalidate(source);
@@ -66,6 +71,7 @@ export function createKernel(browser: Window): Kernel {
   const dialogs = createDialogs();
   const leave = (text: string) =>
     dialogs.confirm({ title: 'Leave without saving?', text, action: 'Leave', cancel: 'Stay here', danger: true });
+  const router = createRouter(browser, leave);
   return {
     call,
     send,
@@ -79,7 +85,7 @@ export function createKernel(browser: Window): Kernel {
     dialogs,
     serving,
     first_run: createFirstRun(call, browserStorage),
-    router: createRouter(browser, leave),
+    router,
     commands: createCommands(browserStorage, session.may),
     theme: createTheme(browserStorage, (theme) => {
       const { dataset } = browser.document.documentElement;

@@ -9,6 +9,7 @@ import { TextField } from '#ui/src/components/form/field.tsx';
 import { Bullets } from '#ui/src/components/show/bullets.tsx';
 import { FieldDiff } from '#ui/src/components/show/field-diff.tsx';
 import { SegmentedControl } from '#ui/src/components/form/choice.tsx';
+import { ProposeDialog } from './propose-dialog.tsx';
 import { ProveDialog } from './prove-dialog.tsx';
 
 /** A list with more is scrolled, by the keyboard too. */
@@ -28,6 +29,9 @@ export function AskedDialog() {
       </Match>
       <Match when={of('prove')} keyed>
         {({ request, answer }) => <ProveDialog dangers={request} onAnswer={answer} />}
+      </Match>
+      <Match when={of('propose')} keyed>
+        {({ request, answer }) => <ProposeDialog dangers={request} onAnswer={answer} />}
       </Match>
       <Match when={of('conflict')} keyed>
         {({ request, answer }) => <Conflict request={request} onAnswer={answer} />}

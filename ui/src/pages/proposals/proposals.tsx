@@ -91,7 +91,10 @@ export function Proposals() {
                   </Show>
                 }
               >
-                <p>Give an agent a token with the permission Propose. What it changes waits here until a person approves it.</p>
+                <p>
+                  Give an agent a token with the permission Propose. What it changes waits here until a person approves it.
+                  Dangerous changes of people wait here too if they need two (Settings → Security).
+                </p>
               </EmptyState>
             </Match>
             <Match when={state() !== 'open'}>

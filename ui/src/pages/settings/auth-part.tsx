@@ -92,6 +92,7 @@ export function AuthPart(props: PartProps) {
       <Show when={kind() === 'jwt' || kind() === 'oauth'}>
         <SettingsSection title="Access tokens" fields={['accept_mcp_tokens']} />
       </Show>
+      <SettingsSection title="Dangerous changes" fields={['approvals']} />
       <SettingsSection title="Lifetime of tokens" fields={['token_default_days']} />
       <SettingsSection
         title="Browser access (CORS)"

@@ -48,6 +48,7 @@ export const PARTS = {
       'introspection_cache_ttl_seconds',
       'accept_mcp_tokens',
       'jwt_issuers',
+      'approvals',
       'token_default_days',
       'cors_origins',
       'secret_refs',
