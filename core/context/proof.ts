@@ -22,7 +22,7 @@ const PROVE =
 
 const PROPOSE =
   'This server asks for two people (approvals): repeat the request with the header X-Proposal-Note, which says why. It becomes a proposal that another administrator approves.';
-const OWN_PROPOSAL = 'You proposed this yourself. Another administrator has to approve it (approvals).';
+const BY_AUTHOR = 'You proposed this yourself. Another administrator has to approve it (approvals).';
 
 type Acting = Pick<Context<Platform>, 'app' | 'actor' | 'proposal_run'>;
 
@@ -36,7 +36,7 @@ export async function requireProof(context: Acting, dangers: readonly FieldError
   if (actor.session_id !== undefined) await requireRecentProof(app, actor.session_id, dangers);
   const { approvals } = (await readSettings(app)).settings;
   if (approvals === 0 || isApproved(proposal_run, actor.id)) return;
-  const how = proposal_run === undefined ? PROPOSE : OWN_PROPOSAL;
+  const how = proposal_run === undefined ? PROPOSE : BY_AUTHOR;
   throw new AppError('approval_required', `${sentencesOf(dangers)} ${how}`, { errors: dangers });
 }
 
@@ -126,7 +126,7 @@ export const maskDangers = (before: Masked | null, after: Masked): FieldError[] 
     ? [{ field: 'masks', message: `Masks of ${after.name ?? before?.name ?? 'a definition'} are removed or weakened.` }]
     : [];
 
-/** A second administrator could be made to approve the changes of the first, so becoming one is as dangerous as owning. */
+/** Administrators count like owners: the first one could create a second one who approves. */
 export const roleDangers = (username: string, before: Role | null, after: Role | undefined): FieldError[] => {
   if (after === undefined || !holds(after, 'admin') || (before !== null && holds(before, after))) return [];
   return [{ field: 'role', message: `${username} becomes ${after === 'owner' ? 'an owner' : 'an administrator'}.` }];

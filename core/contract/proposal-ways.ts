@@ -43,7 +43,7 @@ export function wayOf(name: OperationName, { access }: Pick<Operation, 'access'>
   return TRIES.test(name) || input['dry_run'] === true ? 'look' : 'change';
 }
 
-/** Changes outside of the configuration that a person proposes when they need an approval; each is a proposal of its own. */
+/** Changes outside of the configuration that people can propose when they need an approval: one change for each proposal. */
 const ALONE: readonly OperationName[] = [
   'people.create',
   'people.update',

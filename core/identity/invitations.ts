@@ -104,7 +104,7 @@ export const invitationHandlers: Pick<Handlers<WithSources & WithHosts & WithPas
   },
 };
 
-/** Whoever has the link of an administrator who can sign in already becomes that administrator. */
+/** The link sets a new password: with it one administrator can sign in as another one. */
 async function refuseTakeover(context: Context, person: PersonRow): Promise<void> {
   if (!holds(person.role, 'admin') || !canSignIn(person) || context.actor?.type !== 'admin') return;
   const { approvals } = (await readSettings(context.app)).settings;

@@ -65,7 +65,7 @@ async function countAdministrators({ store }: Platform, tx: Db): Promise<number>
   return tx.$count(people, and(inArray(people.role, ['admin', 'owner']), eq(people.enabled, true), can_sign_in));
 }
 
-/** Throws when nobody could approve what an administrator proposes. */
+/** Throws if there is no second administrator to approve what the first one proposes. */
 export async function requireApprovers(app: Platform): Promise<void> {
   if ((await countAdministrators(app, app.store.db)) < APPROVING) throw invalidField('approvals', TWO_ADMINISTRATORS);
 }

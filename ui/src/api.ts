@@ -20,7 +20,7 @@ interface ApiOptions {
   readonly onProofRequired?: (dangers: readonly string[]) => Promise<boolean>;
   /** A dangerous change needs a second person. @returns the note of the proposal; null: it is not proposed. */
   readonly onApprovalRequired?: (dangers: readonly string[]) => Promise<string | null>;
-  /** A change was proposed instead of made. */
+  /** The server stored a proposal and changed nothing else. */
   readonly onProposed?: (proposal_id: string) => void;
   /** Called after a change: answers that are derived from `source` are outdated. */
   readonly onChanged?: (source: Source, name: OperationName) => void;
