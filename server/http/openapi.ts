@@ -9,7 +9,7 @@ import { ERROR_STATUS } from '#core/errors.ts';
 import { LOG_LEVELS } from '#core/contract/log-levels.ts';
 import { PRODUCT_NAME, PRODUCT_VERSION } from '#core/process/version.ts';
 import { CALLBACK_PATH } from '#core/contract/identity/identity-providers.ts';
-import { wayOf } from '#core/contract/proposal-ways.ts';
+import { isAlone, wayOf } from '#core/contract/proposal-ways.ts';
 import { START_PATH } from './oidc.ts';
 import { auditFilters, ExportFormat } from '#core/contract/observe/audit.ts';
 import { AUDIT_EXPORT_PATH } from './audit-export.ts';
@@ -81,7 +81,7 @@ const PROPOSED: Json = {
   required: ['proposed', 'proposal_id'],
 };
 const PROPOSES =
-  ' A token with the scope `propose` and without `write` proposes it: the headers `X-Proposal-Id` and `X-Proposal-Note` (percent-encoded) name the proposal and say why.';
+  ' A token with the scope `propose` and without `write` proposes it, and so does a person with a header: `X-Proposal-Id` and `X-Proposal-Note` (percent-encoded) name the proposal and say why.';
 
 /** The OpenAPI 3.1 document, from the schemas that validate. */
 export function openApi(): Json {
@@ -247,7 +247,7 @@ function describe(name: string, definition: Operation): Json {
     required: location === 'path' || required.includes(field),
     schema: properties[field],
   });
-  const proposable = wayOf(name as OperationName, definition, {}) === 'change';
+  const proposable = isAlone(name) || wayOf(name as OperationName, definition, {}) === 'change';
   return {
     operationId: name,
     tags: [name.split('.')[0]],
