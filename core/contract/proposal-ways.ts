@@ -51,6 +51,8 @@ const ALONE: readonly OperationName[] = [
   'identity_providers.create',
   'identity_providers.update',
   'snapshots.activate',
+  'deploy.run',
+  'deploy.promote',
 ];
 
 export const isAlone = (name: string): boolean => ALONE.some((alone) => alone === name);

@@ -11,9 +11,6 @@ import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/context/context.ts';
 import { REDACTED } from '#core/contract/history.ts';
 import { keyOf, replaceSealed } from '#core/lib/sealed-values.ts';
-import { isAdministrator } from '#core/context/roles.ts';
-import { authenticationDangers, maskDangers, requireProof } from '#core/context/proof.ts';
-import { refuseActivation } from '#core/context/token-limits.ts';
 import { activeSnapshot, readDeployment, type SwitchState, writeDeployment } from '#core/versions/deployment.ts';
 import { inUrgentSwitch } from './deploy-locks.ts';
 import { type ServedState, refuseConcurrentSwitch } from './deploys.ts';
@@ -22,7 +19,7 @@ import { emitEvent } from '#core/records/events.ts';
 import { blobSecrets } from '#core/versions/sealed-records.ts';
 import { readTree } from '#core/store/trees.ts';
 import { leavesOf } from '#snapshots/format/order.ts';
-import { differingIn, HOLDS_SECRETS, type Leaf, toContent } from '#snapshots/format/tree.ts';
+import { differingIn, HOLDS_SECRETS, type Leaf } from '#snapshots/format/tree.ts';
 import { driftOf } from './checks/describe-again.ts';
 import { canaryWarnings } from './candidates/stored-canaries.ts';
 import { type GateSubject, once, runGates, allowedBy } from './gates/gate.ts';
@@ -30,6 +27,7 @@ import { GATES } from './gates/index.ts';
 import { changesBetween, changesInPages, markSuperusers } from './pending.ts';
 import { publish } from './publish.ts';
 import { describeVersions, type VersionHistory } from './version-summaries.ts';
+import { refuseVersion } from './weaker.ts';
 
 type Row = Omit<Schema['snapshots']['$inferSelect'], 'content'>;
 
@@ -76,10 +74,7 @@ async function activate(context: Context<DeployApp>, { version, note, allow }: I
   const snapshot = await find(context, version);
   const expected = await readDeployment(app);
   const active = await activeSnapshot(app, expected);
-  if (active !== null) {
-    await refuseWeaker(context, active, snapshot);
-    await proveWeaker(context, active, snapshot);
-  }
+  if (active !== null) await refuseVersion(context, active, snapshot);
   const { warnings, findings, allowed } = await runGates(GATES, context, storedSubject(app, snapshot, active), active, allow);
   const { receipt } = await inUrgentSwitch(
     app,
@@ -116,48 +111,6 @@ async function storeActive(
     await emitEvent(app, 'rollback', { ...data, by: context.actor?.name ?? 'system' }, tx, context.actor);
     return state;
   });
-}
-
-type Configured = Pick<StoredSnapshot, 'tree' | 'server'>;
-
-/** Throws when the actor may not replace a configuration by another one. @param texts of both; absent when they are stored. */
-export async function refuseWeaker(
-  context: Context<WithSources & WithSnapshots>,
-  before: Configured,
-  after: Configured,
-  texts = (leaves: readonly Leaf[]): Promise<ReadonlyMap<string, string>> => textsOf(context.app, leaves),
-): Promise<void> {
-  if (isAdministrator(context.actor)) return;
-  await refuseActivation(context, await targetsOf(before, after, texts), await targetsOf(after, before, texts));
-}
-
-/** Asks a person for a proof before a version with weaker authentication or fewer masks is served again. */
-async function proveWeaker(
-  context: Context<WithSources & WithSnapshots>,
-  before: StoredSnapshot,
-  after: StoredSnapshot,
-): Promise<void> {
-  if (context.actor?.session_id === undefined) return;
-  const texts = (leaves: readonly Leaf[]) => textsOf(context.app, leaves);
-  const [was, is] = [await targetsOf(before, after, texts), await targetsOf(after, before, texts)];
-  const known = new Map([...was.tools, ...was.resources].map((one) => [one.id, one]));
-  const unmasked = [...is.tools, ...is.resources].flatMap((one) => maskDangers(known.get(one.id) ?? null, one));
-  await requireProof(context, [...authenticationDangers(before.server, after.server), ...unmasked]);
-}
-
-/** The parts of a version that decide who has access, what they see and change, and where secrets are sent. */
-async function targetsOf(
-  { tree, server }: Configured,
-  other: Configured,
-  texts: (leaves: readonly Leaf[]) => Promise<ReadonlyMap<string, string>>,
-) {
-  const { now } = differingIn(other.tree, tree);
-  const definitions = now.filter(({ kind }) => kind === 'tool' || kind === 'resource');
-  const whole = (['connection', 'toolset'] as const).flatMap((kind) => leavesOf(tree.leaves, kind));
-  const leaves = [...whole, ...definitions];
-  const read = await texts(leaves);
-  const { connections, toolsets, tools, resources } = toContent(leaves, (hash) => read.get(hash));
-  return { server, connections, toolsets, tools, resources };
 }
 
 /** A stored version or candidate as the gates check it. */

@@ -7,8 +7,9 @@ import { isAlone } from '#core/contract/proposal-ways.ts';
 import type { Context, RequestContext, RunOperations } from '#core/context/context.ts';
 import { changesBetween } from '#core/deploy/pending.ts';
 import type { FieldError } from '#core/errors.ts';
-import { activeSnapshot } from '#core/versions/deployment.ts';
-import { readSnapshot, textsOf } from '#core/versions/stored-snapshots.ts';
+import { activeSnapshot, runningCanary } from '#core/versions/deployment.ts';
+import { snapshotNamed } from '#core/versions/stored-candidates.ts';
+import { textsOf } from '#core/versions/stored-snapshots.ts';
 import { createIds, proposalRunOf, type ProposedOperation } from './overlay.ts';
 import { cannotApply, type ProposalsApp } from './overlays.ts';
 import type { ProposalRow } from './rows.ts';
@@ -33,16 +34,18 @@ export function summaryAlone({ operation, input }: ProposedOperation, dangers: r
   return operation === 'snapshots.activate' || sent.length === 0 ? what : `${what} Sets ${sent.join(', ')}.`;
 }
 
-/** What the served version gains and loses when an earlier one is served again; nothing for other operations. */
-export async function changesAlone(
-  { app }: Context<ProposalsApp>,
-  { operation, input }: ProposedOperation,
-): Promise<SnapshotChange[]> {
-  if (operation !== 'snapshots.activate') return [];
-  const { version } = input as Input<'snapshots.activate'>;
-  const [active, snapshot] = [await activeSnapshot(app), await readSnapshot(app, version)];
-  if (active === null || snapshot === null) return [];
-  return changesBetween(active.tree, snapshot.tree, (leaves) => textsOf(app, leaves));
+/** What callers gain and lose when it serves an earlier version or a candidate; nothing for other operations. */
+export async function changesAlone({ app }: Context<ProposalsApp>, step: ProposedOperation): Promise<SnapshotChange[]> {
+  const name = await versionOf(app, step);
+  const [active, served] = [await activeSnapshot(app), name === null ? null : await snapshotNamed(app, name)];
+  if (active === null || served === null) return [];
+  return changesBetween(active.tree, served.tree, (leaves) => textsOf(app, leaves));
+}
+
+async function versionOf(app: ProposalsApp, { operation, input }: ProposedOperation): Promise<string | null> {
+  if (operation === 'snapshots.activate') return `v${(input as Input<'snapshots.activate'>).version}`;
+  if (operation === 'deploy.run') return (input as Input<'deploy.run'>).candidate ?? null;
+  return operation === 'deploy.promote' ? ((await runningCanary(app))?.candidate_id ?? null) : null;
 }
 
 /**

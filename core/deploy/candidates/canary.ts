@@ -1,4 +1,3 @@
-import type { WithVersions } from '#core/versions/versions.ts';
 import type { DeployApp } from '#core/deploy/app.ts';
 import type { Handlers, Context } from '#core/context/context.ts';
 import { readDeployment, writeDeployment } from '#core/versions/deployment.ts';
@@ -22,16 +21,10 @@ import { publishSideSnapshots } from './side-snapshots.ts';
 import type { WithSigning } from '#core/deploy/signing/sign.ts';
 import type { WithHosts } from '#core/hosts/host-registry.ts';
 import { elapsed, publish } from '#core/deploy/publish.ts';
-import {
-  type StoredSnapshot,
-  type WithSnapshots,
-  textsIn,
-  cacheSnapshot,
-  storeSnapshot,
-} from '#core/versions/stored-snapshots.ts';
+import { type StoredSnapshot, type WithSnapshots, cacheSnapshot, storeSnapshot } from '#core/versions/stored-snapshots.ts';
 import type { WithSources } from '#core/sources/source-pool.ts';
-import { readWorkingCopy } from '#core/versions/working-copy.ts';
-import { refuseWeaker, storedSubject } from '#core/deploy/snapshots.ts';
+import { storedSubject } from '#core/deploy/snapshots.ts';
+import { refuseCandidate } from '#core/deploy/weaker.ts';
 import { runGates, allowedBy, storedDetail } from '#core/deploy/gates/gate.ts';
 import { DRY_RUN_GATES, GATES } from '#core/deploy/gates/index.ts';
 import type { GateName } from '#core/contract/settings/deploy-gates.ts';
@@ -197,25 +190,6 @@ const receiptOf = (
   duration_ms: elapsed(started),
   hosts: app.hosts.list().map(({ id, error }) => ({ id, acked_ms: null, load_ms: null, error })),
 });
-
-/**
- * Throws when a token serves a candidate that protects less than the live version and less than the working copy, which the token may
- * deploy.
- */
-async function refuseCandidate(
-  context: Context<WithSources & WithVersions>,
-  active: StoredSnapshot,
-  snapshot: StoredSnapshot,
-): Promise<void> {
-  await refuseWeaker(context, active, snapshot).catch(async (refusal: unknown) => {
-    if (!(refusal instanceof AppError)) throw refusal;
-    const { view } = await readWorkingCopy(context.app);
-    const copy = { tree: view.frozen().tree, server: view.server };
-    await refuseWeaker(context, copy, snapshot, textsIn(context.app, view.textOf)).catch(() => {
-      throw refusal;
-    });
-  });
-}
 
 /** Runs the gates on a stored candidate. */
 async function passGates(

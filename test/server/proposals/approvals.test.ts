@@ -159,6 +159,33 @@ describe('a change that is proposed alone', () => {
     expect((await ada.call('deploy.status', {})).snapshot_version).toBe(1);
   });
 
+  test('of a candidate from before the protection, which needs a proof without the setting', async () => {
+    await ada.call('config.update', { auth_type: 'bearer' });
+    await ada.call('deploy.run', {});
+    await ada.call('config.update', { instructions: 'Ask for the shop.' });
+    const { candidate } = await ada.call('candidates.create', {});
+    t.advance(PROOF_MS + 1);
+    // The working copy is as weak, and somebody proved that.
+    expect((await ada.send('deploy.run', { candidate, dry_run: true })).status).toBe(200);
+    await ada.call('config.update', { auth_type: 'oauth' });
+    await ada.call('deploy.run', {});
+    expect((await ada.send('deploy.run', { candidate })).body).toMatchObject({
+      code: 'proof_required',
+      errors: [{ field: 'auth_type' }],
+    });
+    expect((await ada.send('deploy.run', { candidate, canary: { percent: 10, minutes: 10 } })).body.code).toBe('proof_required');
+    await ada.call('auth.prove', { password: PASSWORD });
+    await bob.signIn();
+    await twoPeople();
+    const id = idOf(await ada.send('deploy.run', { candidate }, propose('Clients fail')));
+    expect((await bob.call('proposals.get', { id })).diff[0]?.values).toMatchObject({
+      auth_type: { old: 'oauth', new: 'bearer' },
+    });
+    expect((await approve(bob, id)).status).toBe(200);
+    expect((await ada.call('deploy.status', {})).snapshot_version).toBe(3);
+    expect((await ada.send('deploy.run', {}, propose('Back'))).body).toMatchObject({ snapshot_version: 4 });
+  });
+
   test('fails and stays open when the person changed since', async () => {
     await twoPeople();
     const { id: eve, version } = await ada.call('people.create', { username: 'eve' });
