@@ -24,8 +24,8 @@ export async function refuseVersion(context: Serving, active: Configured, versio
 }
 
 /**
- * The same for a candidate. What it shares with the working copy is no danger: a token may deploy that, and people have proved those
- * changes when they made them.
+ * The same for a candidate. What it shares with the working copy is no danger: tokens can deploy that, and each dangerous change of
+ * it was proved.
  */
 export async function refuseCandidate(context: Context<WithSources & WithVersions>, active: Configured, candidate: Configured) {
   const { app } = context;

@@ -28,7 +28,7 @@ import { isPassing, isUnloaded, toProblem } from './kernel/problem.ts';
 import { redirect } from './kernel/session.ts';
 import { type Route, routes } from './routes.tsx';
 
-const AskedDialog = lazyPart(async () => (await import('./components/shell/asked-dialog.tsx')).AskedDialog);
+const AskedDialog = lazyPart(async () => (await import('./components/shell/dialogs/asked-dialog.tsx')).AskedDialog);
 const COMMAND_PAGES: readonly NavPage[] = [...NAV.flatMap(({ pages }) => pages), ACCOUNT];
 const AppCommands = lazyPart(async () => (await import('./components/shell/app-commands.ts')).AppCommands);
 const SignInDialog = lazyPart(async () => (await import('./features/sign-in/sign-in-dialog.tsx')).SignInDialog);
