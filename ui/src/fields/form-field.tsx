@@ -92,7 +92,7 @@ export function FormField(props: FormFieldProps) {
         <Match when={marks.presets !== undefined}>
           <Select {...words} options={presetsOf(kind, marks, props.form.value(props.name))} value={choice()} onChange={choose} />
         </Match>
-        <Match when={kind.type === 'number' && marks.choices === undefined}>
+        <Match when={kind.type === 'number' && marks.control !== 'cards'}>
           <NumberField
             {...props.form.number(props.name)}
             {...words}
@@ -114,7 +114,7 @@ export function FormField(props: FormFieldProps) {
             columns={props.columns ?? 1}
           />
         </Match>
-        <Match when={kind.type === 'choice' || kind.type === 'flag' || kind.type === 'number'}>
+        <Match when={kind.type === 'choice' || kind.type === 'flag'}>
           <Select {...words} options={choicesOf(kind, marks)} value={choice()} onChange={choose} />
         </Match>
         <Match when={kind.type === 'list' && marks.choices !== undefined}>
