@@ -39,6 +39,7 @@ const RESERVED: Readonly<Record<string, Record<string, unknown>>> = {
   dns_provider: { dns_provider: 'cloudflare' },
   dns_credentials: { dns_provider: 'cloudflare', dns_credentials: { api_token: 'canary-dns-token' } },
   auto_renew: { auto_renew: false },
+  approvals: { approvals: 1 },
   min_tls_version: { min_tls_version: '1.3' },
   prompt_guard_enabled: { prompt_guard_enabled: false },
   prompt_guard_threshold: { prompt_guard_threshold: 'high' },

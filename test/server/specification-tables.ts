@@ -249,7 +249,7 @@ export const ADDED_FIELDS: Readonly<Record<string, string>> = {
     'limit definitions return_type text_format mime_type from caller masks max_plan_rows max_plan_cost plan_limit',
   'POST /api/v1/deploy': 'note dry_run allow checksum candidate canary',
   'PATCH /api/v1/server/config':
-    'version server_name instructions skill openai_apps_challenge transport host port log_level otel_enabled undeclared_arguments min_protocol_version min_tls_version oauth_clients token_ttl_seconds introspection_url introspection_client_id introspection_client_secret introspection_issuer introspection_scopes introspection_audience introspection_cache_ttl_seconds accept_mcp_tokens jwt_issuers ssl_enabled ui_domain mcp_domain mcp_proxy acme_email acme_challenge dns_provider dns_credentials auto_renew prompt_guard_enabled prompt_guard_threshold prompt_guard_allow lint_off drift_check_minutes files_expire_minutes files_max_rows files_max_bytes files_slots replay_samples secret_refs secret_ref_ttl_seconds log_arguments_hours audit_retention_days audit_syslog audit_otlp password_sign_in deploy_gates oauth_access_minutes oauth_refresh_days oauth_grant_days token_default_days dynamic_registration agent_enabled agent_rate_limit',
+    'version server_name instructions skill openai_apps_challenge transport host port log_level otel_enabled undeclared_arguments min_protocol_version approvals min_tls_version oauth_clients token_ttl_seconds introspection_url introspection_client_id introspection_client_secret introspection_issuer introspection_scopes introspection_audience introspection_cache_ttl_seconds accept_mcp_tokens jwt_issuers ssl_enabled ui_domain mcp_domain mcp_proxy acme_email acme_challenge dns_provider dns_credentials auto_renew prompt_guard_enabled prompt_guard_threshold prompt_guard_allow lint_off drift_check_minutes files_expire_minutes files_max_rows files_max_bytes files_slots replay_samples secret_refs secret_ref_ttl_seconds log_arguments_hours audit_retention_days audit_syslog audit_otlp password_sign_in deploy_gates oauth_access_minutes oauth_refresh_days oauth_grant_days token_default_days dynamic_registration agent_enabled agent_rate_limit',
   'POST /api/v1/server/ssl/issue': 'force wait',
   'GET /api/v1/server/generated': 'snapshot toolset',
   'GET /api/v1/history': 'actor search history_id',
@@ -325,6 +325,7 @@ export const DEFAULTS: Readonly<Record<string, unknown>> = {
   dns_provider: null,
   dns_credentials_set: false,
   auto_renew: true,
+  approvals: 0,
   min_tls_version: '1.2',
   global_variables: {},
   password_sign_in: true,

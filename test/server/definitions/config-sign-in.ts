@@ -1,8 +1,15 @@
 import { expect } from 'bun:test';
 import type { TestApp } from '#test/support/app.ts';
+import { peopleOf } from '#test/support/people.ts';
 import { type Browser, createBrowser, post, refreshed, tokens } from '#test/support/sign-in.ts';
 
-type Field = 'oauth_access_minutes' | 'oauth_refresh_days' | 'oauth_grant_days' | 'token_default_days' | 'dynamic_registration';
+type Field =
+  | 'approvals'
+  | 'oauth_access_minutes'
+  | 'oauth_refresh_days'
+  | 'oauth_grant_days'
+  | 'token_default_days'
+  | 'dynamic_registration';
 
 /** Changes settings. Signs in anew before dangerous changes, because some settings are shown by moving the clock. */
 export const patchConfig = (app: () => TestApp) => async (body: object) => {
@@ -20,6 +27,16 @@ export function signInEffects(app: () => TestApp, patch: (body: object) => Promi
     return browser;
   };
   return {
+    async approvals() {
+      const t = app();
+      const bob = await peopleOf(t).join(t, { username: 'bob', role: 'admin' });
+      await patch({ approvals: 1 });
+      expect((await t.send('config.update', { approvals: 0 })).body.code).toBe('approval_required');
+      const proposed = await t.send('config.update', { approvals: 0 }, { headers: { 'x-proposal-note': 'Enough' } });
+      const { proposal_id = '' } = proposed.body as { readonly proposal_id?: string };
+      await bob.call('proposals.approve', { id: proposal_id, version: 1 });
+      expect((await t.call('config.get', {})).approvals).toBe(0);
+    },
     async oauth_access_minutes() {
       const browser = await signedIn(app());
       await patch({ oauth_access_minutes: 5 });
