@@ -63,9 +63,9 @@ const DEEPEST = 3;
  * (`test/core/lib/prompt-guard/training/calibrate.ts`).
  */
 const SCORES: Readonly<Record<GuardTextKind, Readonly<Record<Severity, number>>>> = {
-  text: { low: 3.05, medium: 3.95, high: 4.85 },
-  sql: { low: 2.1, medium: 3.15, high: 4.1 },
-  template: { low: 4.95, medium: 6.2, high: 7.4 },
+  text: { low: 1.95, medium: 3.1, high: 4.25 },
+  sql: { low: 0.75, medium: 1.6, high: 2.05 },
+  template: { low: 4.35, medium: 5.35, high: 7.2 },
 };
 
 /** Every rule with its id, family, severity and sentence. */

@@ -1,6 +1,6 @@
 /**
- * A linear classifier over hashed n-grams: words, pairs of words, and the three to five letters within a word (of scripts without
- * spaces: one to four). A text has the score of its most suspicious window of two sentences, so that a long description does not
+ * A linear classifier over hashed n-grams: words, pairs and triples of words, four letters within a word (of scripts without spaces:
+ * one to four) and the letters on both sides of a space. A text has the score of its most suspicious window of two sentences, so that a long description does not
  * dilute an order in it.
  */
 export interface Model {
@@ -89,12 +89,28 @@ const wordHash = (word: string): number => {
 /** Stands for every name with underscores in pairs of words: an order is one whichever tool it names. */
 const NAME = wordHash('\u0001name');
 const NAMED = /^[a-z0-9]+(?:_[a-z0-9]+)+$/;
+/** Precedes the first word of a sentence: orders start with a verb. */
+const START = wordHash('\u0001start');
+const PAUSE = /^[.!?:;。！？：；]$/;
+const GRAM = 4;
+const BORDER = 3;
+
+/** The last letters of a word with the first ones of the next. */
+function borderHash(before: string, after: string): number {
+  let hash = FIRST ^ 0x55;
+  for (let n = Math.max(before.length - BORDER, 0); n < before.length; n += 1)
+    hash = Math.imul(hash ^ before.charCodeAt(n), PRIME);
+  hash = Math.imul(hash ^ 0x20, PRIME);
+  for (let n = 0; n < Math.min(after.length, BORDER); n += 1) hash = Math.imul(hash ^ after.charCodeAt(n), PRIME);
+  return hash;
+}
 
 /** Calls `see` with the hash of each n-gram and the index of its word. @returns the words. */
 export function eachFeature(folded: string, see: (hash: number, word: number) => void): string[] {
   const words = folded.match(UNIT) ?? [];
   // Pairs with up to two words between tell "ignore all previous rules" from its parts.
-  let [one, two, three] = [FIRST, 0, 0];
+  let [one, two, three] = [START, 0, 0];
+  let before = '';
   words.forEach((word, index) => {
     const solid = SOLID.test(word);
     let whole = wordHash(word);
@@ -105,15 +121,20 @@ export function eachFeature(folded: string, see: (hash: number, word: number) =>
     if (!solid) {
       see(whole, index);
       see(Math.imul(one ^ (whole >>> 7), PRIME) ^ whole, index);
-      if (two !== 0) see(Math.imul(two ^ (whole >>> 9), PRIME) ^ whole, index);
+      if (two !== 0) {
+        see(Math.imul(two ^ (whole >>> 9), PRIME) ^ whole, index);
+        see(Math.imul(Math.imul(two ^ 0x55, PRIME) ^ one, PRIME) ^ whole ^ 0x3333, index);
+      }
       if (three !== 0) see(Math.imul(three ^ (whole >>> 9), PRIME) ^ whole, index);
+      if (before !== '') see(borderHash(before, word), index);
     }
-    [one, two, three] = [whole, one, two];
-    const [from, to] = solid ? [1, 4] : [3, 5];
+    [one, two, three] = [PAUSE.test(word) ? START : whole, one, two];
+    before = solid ? '' : word;
+    const from = solid ? 1 : GRAM;
     const marked = solid ? word : `^${word}$`;
     for (let at = 0; at < marked.length; at += 1) {
       let hash = FIRST;
-      for (let n = 1; n <= to && at + n <= marked.length; n += 1) {
+      for (let n = 1; n <= GRAM && at + n <= marked.length; n += 1) {
         hash = Math.imul(hash ^ marked.charCodeAt(at + n - 1), PRIME);
         if (n >= from) see(hash ^ (n << 24), index);
       }

@@ -109,12 +109,28 @@ export const poisoning: Family = {
         /\b(?:entire|whole|full|complete|all (?:of )?(?:the |your )?(?:previous|earlier|prior)) (?:\w{1,20} )?(?:conversation|chat(?: history| log)?|message history|messages of (?:this|the) conversation)\b|\b(?:das|den) (?:ganze|gesamte|komplette|ganzen|gesamten|kompletten) (?:\w{1,20} )?(?:gesprach|chat|konversation)|\btoute la conversation|\btoda (?:la conversacion|a conversa)|(?:全部|整个|完整的?)(?:对话|聊天)/,
     },
     {
+      id: 'tool_poisoning.argument',
+      severity: 'high',
+      description: 'Has the conversation, instructions, keys or a file copied into an argument.',
+      needs: ['parameter', 'argument', 'field'],
+      pattern:
+        /\b(?:pass|put|paste|copy|include|insert|append|write|place|add|attach|fill|provide)\b[^.\n]{0,60}\b(?:conversation|chat history|(?:earlier|previous|prior) messages|system prompt|your instructions|private keys?|environment variables|contents? of (?:~|\/etc\/|\.env\b))[^.\n]{0,40}\b(?:in|into|as|to|via)\b[^.\n]{0,20}\b(?:parameter|argument|field)\b|\b(?:parameter|argument|field)\b[^.\n]{0,30}\b(?:must|has to|should|needs to) (?:contain|hold|include|carry)\b[^.\n]{0,40}\b(?:conversation|chat history|(?:earlier|previous|prior) messages|system prompt|your instructions|private keys?|environment variables|contents? of (?:~|\/etc\/|\.env\b))/,
+    },
+    {
+      id: 'tool_poisoning.no_confirmation',
+      severity: 'medium',
+      description: 'Asks the model not to wait for the confirmation of the user.',
+      needs: ['confirmation', 'permission', 'approval', 'consent'],
+      pattern:
+        /\b(?:do not|don't|never|no need to) (?:ask|wait|prompt|seek) (?:(?:the )?user )?(?:for )?(?:any |their |the user's |user )?(?:confirmation|permission|approval|consent)\b/,
+    },
+    {
       id: 'tool_poisoning.read_before_use',
       severity: 'high',
-      description: 'Has a file read before the tool is used.',
-      needs: ['before ', 'first '],
+      description: 'Has a file or credentials read before the tool is used.',
+      needs: ['before ', 'prior to '],
       pattern:
-        /\bbefore (?:you )?(?:us(?:e|ing)|call(?:ing)?|run(?:ning)?|invok(?:e|ing)) (?:this|the|any) tool\b[^.\n]{0,60}\b(?:read|open|cat|load)\b[^.\n]{0,60}(?:\bfiles?\b|~\/|\/etc\/|\.env\b)/,
+        /\b(?:before|prior to) (?:you )?(?:us(?:e|ing)|call(?:ing)?|run(?:ning)?|invok(?:e|ing)) (?:this|the|any) tool\b[^.\n]{0,60}\b(?:read|open|cat|load)\b[^.\n]{0,60}(?:\bfiles?\b|~\/|\/etc\/|\.env\b)|\b(?:before|prior to) (?:you )?(?:us(?:e|ing)|call(?:ing)?|run(?:ning)?|invok(?:e|ing)|answer(?:ing)?|respond(?:ing)?)\b[^.\n]{0,60}\b(?:read|open|cat|collect|gather|send|dump|scan)\b[^.\n]{0,60}(?:~\/|\/etc\/|\.env\b|\bcredentials\b|\bpasswords\b|\bprivate keys?\b|\bsecrets\b)/,
     },
     {
       id: 'tool_poisoning.order_in_sql',

