@@ -197,7 +197,10 @@ browserTest(
     };
     const hosts = async () => (await api<{ hosts: { id: string }[] }>('GET', '/deploy/status')).hosts.map(({ id }) => id);
     const served = async (killed?: string) => {
-      await until(async () => (await hosts()).some((host) => host !== killed));
+      await until(async () => {
+        const connected = await hosts();
+        return connected.length > 0 && connected.every((host) => host !== killed);
+      });
       await until(async () => (await fetch(ui.programs.mcp_url)).status < 500);
     };
     const before = count("insert into notes values (0, 'x')");
