@@ -295,7 +295,7 @@ describe.skipIf(!reachable.postgres)('PostgreSQL when things go wrong', () => {
     const patient = { ...WRITE, timeout_ms: 100_000 };
     expect((await refusal(source.query(sql(text), patient))).code).toBe('too_large');
     expect(await database.run('select id from notes')).toEqual([]);
-  });
+  }, 240_000);
 
   test('a write that returns many rows runs to its end', async () => {
     const source = open();
