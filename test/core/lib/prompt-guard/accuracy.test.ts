@@ -12,7 +12,7 @@ const FLOORS: Readonly<Record<Part, Readonly<Record<string, number>>>> = {
     persona: 7,
     prompt_leak: 9,
     secret_exfiltration: 8,
-    tool_poisoning: 12,
+    tool_poisoning: 11,
     shadowing: 3,
     data_exfiltration: 5,
     fake_turn: 4,
@@ -22,7 +22,7 @@ const FLOORS: Readonly<Record<Part, Readonly<Record<string, number>>>> = {
     delimiter: 2,
     sql: 3,
   },
-  public: { chat: 130, tool_poisoning: 2, override: 5, shadowing: 2 },
+  public: { chat: 126, tool_poisoning: 3, override: 5, shadowing: 2 },
 };
 
 describe('the held-back texts', () => {
