@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { withDevInstallation } from '#core/edge/dev-secrets.ts';
 import { parseEnv, processEnvironment } from '#core/process/env.ts';
 import { STDIO_HOST } from '#core/contract/deploy/deploy.ts';
+import { exitAfterOutput } from '#core/process/exit.ts';
 import { programArguments } from '#core/process/product.ts';
 import { printStartError } from '#core/process/start-error.ts';
 import { createLog, logUnhandled, toStream } from '#core/process/log.ts';
@@ -46,7 +47,8 @@ async function main(): Promise<void> {
   });
   const stop = async (): Promise<void> => {
     await host.stop(GRACE_MS);
-    process.exit(0);
+    // The client may still read its last answers.
+    await exitAfterOutput(0, { limit_ms: GRACE_MS });
   };
   process.on('SIGTERM', () => void stop());
   process.on('SIGINT', () => void stop());

@@ -1,4 +1,5 @@
 import { processEnvironment } from '#core/process/env.ts';
+import { exitAfterOutput } from '#core/process/exit.ts';
 import { runCli } from './cli/program.ts';
 
 const code = await runCli(process.argv.slice(2), {
@@ -8,4 +9,4 @@ const code = await runCli(process.argv.slice(2), {
   err: (text) => void process.stderr.write(text),
 });
 // Exits explicitly, because a database that could not be opened may have left a socket open.
-process.stdout.write('', () => process.exit(code));
+await exitAfterOutput(code);

@@ -1,6 +1,7 @@
 import { withDevSecrets } from '#core/edge/dev-secrets.ts';
 import { parseEnv, processEnvironment } from '#core/process/env.ts';
 import { AppError } from '#core/errors.ts';
+import { exitAfterLog } from '#core/process/exit.ts';
 import { createLog, logUnhandled, toStream } from '#core/process/log.ts';
 import { onStop } from '#core/process/product.ts';
 import { printStartError } from '#core/process/start-error.ts';
@@ -46,7 +47,7 @@ async function main(): Promise<void> {
       is_stopping = true;
       await stopAgent();
       await stop();
-      process.exit(0);
+      await exitAfterLog(0);
     };
     process.on('disconnect', () => void end());
     process.on('message', (message: unknown) => {

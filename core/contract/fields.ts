@@ -16,6 +16,9 @@ export const Checksum = v.pipe(v.string(), v.regex(/^sha256:[0-9a-f]{64}$/, 'mus
 
 export const Timestamp = v.pipe(v.string(), v.description('ISO 8601, UTC, milliseconds'));
 
+/** Long lists are counted up to here: a `total` of 10 001 means more than 10 000. */
+export const MOST_COUNTED = 10_001;
+
 export const integerBetween = (min: number, max: number) => v.pipe(v.number(), v.integer(), v.minValue(min), v.maxValue(max));
 
 export const textBetween = (min: number, max: number) => v.pipe(v.string(), v.minLength(min), v.maxLength(max));

@@ -110,12 +110,12 @@ export const history = {
   'history.list': operation('GET /history', 'read', {
     input: v.strictObject({ ...listInput(100), ...historyFilters }),
     output: History,
-    summary: 'List changes, newest first',
+    summary: 'List changes, newest first; total counts up to 10 001',
   }),
   'history.entity': operation('GET /history/{entity_type}/{entity_id}', 'read', {
     input: v.strictObject({ ...listInput(100), entity_type: v.string(), entity_id: v.string() }),
     output: History,
-    summary: 'List changes of one record, newest first',
+    summary: 'List changes of one record, newest first; total counts up to 10 001',
   }),
   'history.rollback': operation('POST /history/{history_id}/rollback', 'write', {
     input: v.strictObject({

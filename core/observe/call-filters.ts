@@ -1,6 +1,7 @@
 import type { Input } from '#core/contract/index.ts';
 import type { Platform } from '#core/platform/platform.ts';
 import { and, type Column, eq, gte, isNull, lt, or, type SQL, sql, inArray, isNotNull, notInArray } from 'drizzle-orm';
+import { rarest } from '#core/store/rarest.ts';
 import type { Store } from '#core/store/store.ts';
 import { OUTCOME_CODES, type CallOutcome } from '#core/contract/observe/outcomes.ts';
 
@@ -36,10 +37,10 @@ export function endedAs({ store }: Pick<Platform, 'store'>, outcome: CallOutcome
 type Filter = Omit<Input<'logs.list'>, 'skip' | 'limit' | 'client'>;
 
 /** Calls with these properties, from the index that leaves the fewest calls to read. */
-export function callsMatching({ store }: Pick<Platform, 'store'>, filter: Filter): SQL | undefined {
+export async function callsMatching({ store }: Pick<Platform, 'store'>, filter: Filter): Promise<SQL | undefined> {
   const { kind, name, connection_id, canary, success, outcome, since, until } = filter;
   const { request_logs } = store.tables;
-  const leading = leadingFilter(filter);
+  const leading = leadingFilter(filter) ?? (await rarerOf(store, filter));
   const equal = (field: 'kind' | 'name' | 'connection_id' | 'canary', value: string | undefined): SQL | undefined => {
     if (value === undefined) return undefined;
     // The embedded database has no statistics, and does not use an index for an expression.
@@ -60,10 +61,18 @@ export function callsMatching({ store }: Pick<Platform, 'store'>, filter: Filter
   );
 }
 
-/** The filter with the index of the fewest calls. Of a tool or resource all calls are on one connection. */
-function leadingFilter({ kind, name, canary, success, outcome }: Filter): 'canary' | 'kind' | 'name' | 'error' | undefined {
+/** The filter whose index has the fewest calls, if one has few in any case. */
+function leadingFilter({ kind, canary, success, outcome }: Filter): 'canary' | 'kind' | 'error' | undefined {
   if (canary !== undefined) return 'canary';
   if (kind !== undefined && kind !== 'tool') return 'kind';
-  if (success === false || (outcome !== undefined && outcome !== 'ok')) return 'error';
-  return name === undefined ? undefined : 'name';
+  return success === false || (outcome !== undefined && outcome !== 'ok') ? 'error' : undefined;
+}
+
+/** A definition may have most of the calls of its connection, or a connection have none. */
+function rarerOf(store: Store, { name, connection_id }: Filter): Promise<'name' | 'connection_id' | undefined> {
+  const { request_logs } = store.tables;
+  const conditions = new Map<'name' | 'connection_id', SQL>();
+  if (name !== undefined) conditions.set('name', eq(request_logs.name, name));
+  if (connection_id !== undefined) conditions.set('connection_id', eq(request_logs.connection_id, connection_id));
+  return rarest(store, request_logs, conditions);
 }

@@ -1,8 +1,9 @@
 import { and, desc, eq, inArray, type SQL } from 'drizzle-orm';
 import { outcomeOf } from '#core/contract/observe/outcomes.ts';
+import { MOST_COUNTED } from '#core/contract/fields.ts';
 import { AppError } from '#core/errors.ts';
 import type { Handlers, Actor } from '#core/context/context.ts';
-import { countUpTo } from '#core/store/pages.ts';
+import { countUpTo, totalOfPage } from '#core/store/pages.ts';
 import { countOfClient, isRare, newestOfClient } from './calls-of-client.ts';
 import { callsMatching, isClient } from './call-filters.ts';
 import { shownArguments } from './logged-arguments.ts';
@@ -18,7 +19,7 @@ export const messageFor = (actor: Actor | null, call: LoggedError): string | nul
 export const callHandlers: Pick<Handlers, 'logs.list' | 'logs.get'> = {
   'logs.list': async ({ app }, { skip, limit, client, ...filter }) => {
     const { request_logs } = app.store.tables;
-    const also = callsMatching(app, filter);
+    const also = await callsMatching(app, filter);
     const { kind, name, connection_id, canary, since } = filter;
     const rows = () => app.store.db.select({ ...shown(app), session_id: request_logs.session_id }).from(request_logs);
     const newest = [desc(request_logs.timestamp), desc(request_logs.id)];
@@ -51,7 +52,7 @@ export const callHandlers: Pick<Handlers, 'logs.list' | 'logs.get'> = {
         total,
       ] as const;
     };
-    const [items, total] = await (client === undefined ? of_all(also) : of_client(client));
+    const [items, counted] = await (client === undefined ? of_all(also) : of_client(client));
     const names = await tokenNamesOfSessions(
       app,
       items.map(({ session_id }) => session_id),
@@ -63,7 +64,7 @@ export const callHandlers: Pick<Handlers, 'logs.list' | 'logs.get'> = {
         token_name: names.get(session_id ?? 0) ?? null,
         outcome: outcomeOf(item.error),
       })),
-      total,
+      total: totalOfPage(counted, { skip, limit }, items.length),
     };
   },
   'logs.get': async ({ app, actor }, { call_id: id }) => {
@@ -102,9 +103,6 @@ export const callHandlers: Pick<Handlers, 'logs.list' | 'logs.get'> = {
     };
   },
 };
-
-/** Counting a million rows for every page would take longer than reading them. */
-const MOST_COUNTED = 10_001;
 
 /** The columns of a call in the list. */
 function shown({ store }: Platform) {

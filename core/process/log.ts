@@ -1,4 +1,4 @@
-import { withTimeout } from '#core/lib/with-timeout.ts';
+import { exitAfterLog } from './exit.ts';
 import { beginning, cut } from '#core/lib/text/shorten.ts';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { LOG_LEVELS, type LogLevel } from '#core/contract/log-levels.ts';
@@ -121,22 +121,11 @@ export function logUnhandled(log: Log): void {
   process.on('unhandledRejection', (error) => write('unhandled fault', error));
   process.on('uncaughtException', (error) => {
     write('the program ends after a fault', error);
-    void written([process.stdout, process.stderr]).finally(() => process.exit(1));
+    void exitAfterLog(1);
   });
   // The reader of the log closed the pipe: further lines are lost and the program continues.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 }
-
-/** How long a stuck log reader can delay the exit of a program. */
-const LAST_LINES_MS = 1_000;
-
-/** Waits until pipes have accepted all lines; the rest is lost when the program exits. */
-const written = (streams: readonly NodeJS.WritableStream[]): Promise<unknown> =>
-  withTimeout(
-    Promise.all(streams.map((stream) => new Promise<void>((resolve) => void stream.write('', () => resolve())))),
-    LAST_LINES_MS,
-    () => undefined,
-  );
 
 const COLOURS: Readonly<Record<LogLevel, string>> = { DEBUG: '90', INFO: '36', WARNING: '33', ERROR: '31' };
 

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { exitAfterLog } from './exit.ts';
 
 /** A compiled executable contains all programs and their files, which Bun presents as a folder. */
 const HERE = import.meta.dirname;
@@ -59,7 +60,7 @@ export function onStop(stop: () => Promise<void>, signals: readonly NodeJS.Signa
     if (stopping) process.exit(1);
     stopping = true;
     await stop();
-    process.exit(0);
+    await exitAfterLog(0);
   };
   for (const signal of signals) process.on(signal, () => void end());
   process.on('disconnect', () => void end());

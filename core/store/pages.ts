@@ -1,5 +1,6 @@
 import { type SQL, type SQLWrapper, sql, and, desc } from 'drizzle-orm';
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
+import { MOST_COUNTED } from '#core/contract/fields.ts';
 import type { Db, Store } from './store.ts';
 
 export interface Page {
@@ -29,6 +30,15 @@ export async function keepNewest(tx: Db, table: SQLiteTable & { readonly id: SQL
   const { id } = table;
   const last = tx.select({ id }).from(table).where(which).orderBy(desc(id)).limit(1).offset(count);
   await tx.delete(table).where(and(which, sql`${id} <= ${last}`));
+}
+
+/**
+ * The `total` of a page of a list that is counted up to `MOST_COUNTED`. Beyond it, one more than was read, while pages are full.
+ * @param items of this page.
+ */
+export function totalOfPage(counted: number, { skip, limit }: Pick<Page, 'skip' | 'limit'>, items: number): number {
+  if (counted < MOST_COUNTED || items === 0) return counted;
+  return Math.max(counted, skip + items + (items === limit ? 1 : 0));
 }
 
 /** The number of rows of a query, at most `most`. The database stops counting there. */

@@ -194,7 +194,8 @@ function define(k: Kit) {
       k.index('history_action').on(t.action, t.id, t.entity_type, t.entity_name, t.actor_name),
       k.index('history_entity').on(t.entity_id, t.id, t.entity_type, t.entity_name, t.actor_name, t.action),
       k.index('history_actor').on(t.actor_name, t.id, t.entity_type, t.entity_name, t.action),
-      k.index('history_name').on(t.entity_name),
+      k.index('history_name').on(t.entity_name, t.id, t.entity_type, t.actor_name, t.action),
+      k.index('history_type').on(t.entity_type, t.id, t.entity_name, t.actor_name, t.action),
       k.index('history_batch').on(t.batch_id),
     ],
   );

@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import { quantileOf } from '#core/observe/insights/insight.ts';
 import { testApp } from '#test/support/app.ts';
 
@@ -19,9 +19,14 @@ const now = t.app.clock().getTime();
 const WEEK_MS = 7 * 24 * 3_600_000;
 const step_ms = WEEK_MS / ROWS;
 
-const numbers = is_sqlite
-  ? `with recursive n(i) as (select 0 union all select i + 1 from n where i < ${ROWS - 1})`
-  : `with n as (select i from generate_series(0, ${ROWS - 1}) as i)`;
+/** Rows are added in pieces, because the store ends long statements. */
+const PIECE = 100_000;
+const pieces = Array.from({ length: Math.ceil(ROWS / PIECE) }, (_, n) => {
+  const [first, last] = [n * PIECE, Math.min(ROWS, (n + 1) * PIECE) - 1];
+  return is_sqlite
+    ? `with recursive n(i) as (select ${first} union all select i + 1 from n where i < ${last})`
+    : `with n as (select i from generate_series(${first}::bigint, ${last}) as i)`;
+});
 const iso = (ms: string) =>
   is_sqlite
     ? `strftime('%Y-%m-%dT%H:%M:%fZ', (${ms}) / 1000.0, 'unixepoch')`
@@ -30,9 +35,10 @@ const iso = (ms: string) =>
 const common = (prefix: string, modulus: number) =>
   `case when i % 2 = 0 then '${prefix}0' else '${prefix}' || (i * 7919 % ${modulus}) end`;
 
-await t.app.store.write((tx) =>
-  tx.insert(tables.request_logs).select(
-    sql.raw(`${numbers}
+for (const numbers of pieces)
+  await t.app.store.write((tx) =>
+    tx.insert(tables.request_logs).select(
+      sql.raw(`${numbers}
       select ${is_sqlite ? 'null' : '10 + i'}, ${iso(`${now} - (${ROWS} - i) * ${step_ms}`)},
         case when i % 50 = 0 then 'resource' when i % 97 = 0 then 'prompt' else 'tool' end, ${common('tool_', 300)},
         ${common('connection_', 20)}, case when i % 11 = 0 then null else ${common('client_', 40)} || '/1.' || (i % 3) end, null,
@@ -40,19 +46,23 @@ await t.app.store.write((tx) =>
           case i / 20 % 4 when 0 then 'invalid' when 1 then 'sql_error' when 2 then 'no_free_slot' else 'cancelled' end end,
         1, null, 15 + i % 50, 200, 50, case when i % 20 = 0 then 'no such column: channel' end, null, null, 1 + i * 31 % 5000,
         null, i % 500 = 0, case when i % 1000 = 0 then 'canary' end, null from n`),
-  ),
-);
+    ),
+  );
 const actor = `'{"type":"admin","id":"p","name":"' || ${common('person_', 60)} || '"}'`;
 const json = is_sqlite ? '' : '::jsonb';
-await t.app.store.write((tx) =>
-  tx.insert(tables.history).select(
-    sql.raw(`${numbers}
+for (const numbers of pieces)
+  await t.app.store.write((tx) =>
+    tx.insert(tables.history).select(
+      sql.raw(`${numbers}
       select ${is_sqlite ? "printf('%012d', i)" : "lpad(i::text, 12, '0')"}, case i % 6 when 0 then 'connection' when 1 then 'mcp_token' else 'tool' end,
         'id_' || (i * 7919 % 3000), 'name_' || (i * 7919 % 3000), case when i % 10 = 0 then 'delete' when i % 7 = 0 then 'create' else 'update' end,
         (${actor})${json}, ${common('person_', 60)}, null, '{"description":"as it was"}'${json}, '{"description":"as it is"}'${json}, 1, 2, null,
         ${iso(`${now} - (${ROWS} - i) * ${step_ms}`)} from n`),
-  ),
-);
+    ),
+  );
+
+// As the database does by itself a minute later.
+if (!is_sqlite) await (t.app.store.db as unknown as { execute(query: SQL): Promise<unknown> }).execute(sql`vacuum analyze`);
 
 const hour = new Date(now - 3_600_000).toISOString();
 const day = new Date(now - 24 * 3_600_000).toISOString();
@@ -114,5 +124,5 @@ const all = found.map(({ ms }) => ms).toSorted((a, b) => a - b);
 process.stdout.write(
   `${metadata}, ${ROWS} rows: ${found.length} queries, median ${quantileOf(all, 0.5).toFixed(1)} ms, p95 ${quantileOf(all, 0.95).toFixed(1)} ms, ${slow.length} above ${MOST_MS} ms\n`,
 );
-if (slow.length > 0) process.exitCode = 1;
 await t.close();
+process.exit(slow.length > 0 ? 1 : 0);

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { exitAfterOutput } from '#core/process/exit.ts';
 import { reachable } from '#test/support/databases.ts';
 import { startPostgres18 } from '#test/support/postgres-18.ts';
 import { type Batch, type Run, titleOf, toBatches } from './batches.ts';
@@ -148,4 +149,4 @@ function recordCosts(reports: readonly Report[]): void {
 process.on('disconnect', () => process.exit(1));
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => process.exit(143));
 const code = await runAll(parseArguments(process.argv.slice(2), process.env));
-process.stdout.write('', () => process.exit(code));
+await exitAfterOutput(code);

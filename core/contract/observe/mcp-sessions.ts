@@ -62,7 +62,8 @@ export const mcpSessions = {
     }),
     output: listOf(McpSession),
     agent: 'list_sessions',
-    summary: 'List what clients did, the latest first: calls of one caller and client with no gap of 30 minutes, or a session',
+    summary:
+      'List what clients did, the latest first: calls of one caller and client with no gap of 30 minutes, or a session; total counts up to 10 001',
   }),
   'mcp_sessions.get': operation('GET /sessions/mcp/{id}', 'read', {
     input: v.strictObject({ id: textBetween(1, 64), ...listInput(500) }),

@@ -1,16 +1,15 @@
 import type { Platform } from '#core/platform/platform.ts';
 import { and, desc, eq, gt, gte, inArray, isNotNull, max, or } from 'drizzle-orm';
 import type { McpSession } from '#core/contract/observe/mcp-sessions.ts';
+import { MOST_COUNTED } from '#core/contract/fields.ts';
 import { AppError } from '#core/errors.ts';
 import type { Context, Handlers } from '#core/context/context.ts';
-import { countUpTo } from '#core/store/pages.ts';
+import { countUpTo, totalOfPage } from '#core/store/pages.ts';
 import { messageFor } from '#core/observe/calls.ts';
 import { isClient } from '#core/observe/call-filters.ts';
 import { tokenNames } from '#core/observe/token-names.ts';
 import { stepsOf } from './session-steps.ts';
 import type { Schema } from '#core/store/schema.ts';
-
-const MOST_COUNTED = 10_001;
 
 export const sessionHandlers: Pick<Handlers, `mcp_sessions.${'list' | 'get'}`> = {
   'mcp_sessions.list': async (context, { skip, limit, person, token, client, tool, failed, since }) => {
@@ -25,11 +24,11 @@ export const sessionHandlers: Pick<Handlers, `mcp_sessions.${'list' | 'get'}`> =
       since === undefined ? undefined : gte(table.last_at, since),
       tool === undefined ? undefined : inArray(table.id, sessionsOf(app, tool, failed === true)),
     );
-    const [rows, total] = await Promise.all([
+    const [rows, counted] = await Promise.all([
       db.select().from(table).where(where).orderBy(desc(table.last_at), desc(table.id)).limit(limit).offset(skip),
       countUpTo(app, MOST_COUNTED, db.select({ id: table.id }).from(table).where(where)),
     ]);
-    return { items: await shownOf(context, rows), total };
+    return { items: await shownOf(context, rows), total: totalOfPage(counted, { skip, limit }, rows.length) };
   },
   'mcp_sessions.get': async (context, { id, skip, limit }) => {
     const { app } = context;

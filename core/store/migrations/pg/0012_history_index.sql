@@ -1,0 +1,3 @@
+DROP INDEX "history_name";--> statement-breakpoint
+CREATE INDEX "history_type" ON "history" USING btree ("entity_type","id","entity_name","actor_name","action");--> statement-breakpoint
+CREATE INDEX "history_name" ON "history" USING btree ("entity_name","id","entity_type","actor_name","action");
