@@ -55,7 +55,9 @@ const ANYWHERE = new Set(['/api/health', '/livez', '/readyz']);
 export function createFront(app: ControlPlane, router: Hono<ServerEnv>): Front {
   let known: FrontSettings | null = null;
   let read_at = 0;
-  let changed = false;
+  /** Number of changes by this server, and how many of them `known` includes. */
+  let changes = 0;
+  let known_changes = 0;
   let reading: Promise<FrontSettings> | null = null;
   let port: { readonly version: number; readonly port: number } | null = null;
 
@@ -69,29 +71,35 @@ export function createFront(app: ControlPlane, router: Hono<ServerEnv>): Front {
     return port.port;
   };
   const read = async (): Promise<FrontSettings> => {
+    const included = changes;
     const { settings } = await readSettings(app);
     const { ui_domain, mcp_domain, mcp_proxy } = settings;
     known = { ui_domain, mcp_domain, mcp_proxy, mcp_port: mcp_proxy ? await mcpPort(settings.port) : settings.port };
+    known_changes = included;
     read_at = performance.now();
     return known;
   };
   const refresh = (): Promise<FrontSettings> => (reading ??= read().finally(() => (reading = null)));
+  const readChanged = async (): Promise<FrontSettings> => {
+    const needed = changes;
+    const found = await refresh();
+    // The reading may have begun before the change.
+    return known_changes < needed ? readChanged() : found;
+  };
 
   router.use('/api/v1/*', async (c, next) => {
     await next();
     if (c.req.method === 'GET' || c.req.method === 'HEAD' || c.res.status >= 400) return;
-    changed = true;
+    changes++;
     // The domains may have changed: a rollback and an import have other paths than the configuration.
     app.background(signal(app, 'names').catch(() => undefined));
     // Wakes the keeper of the certificate.
     if (c.req.path === '/api/v1/server/config') await signal(app, 'certificate');
   });
   const settings = async (): Promise<FrontSettings> => {
-    if (known === null || changed) {
-      changed = false;
+    if (known === null || known_changes < changes) {
       const last = known;
-      return refresh().catch((error: unknown) => {
-        changed = true;
+      return readChanged().catch((error: unknown) => {
         if (last === null) throw error;
         return last;
       });

@@ -8,19 +8,22 @@ export interface Job {
   readonly waits?: boolean;
 }
 
+/** Most files wait for a program, a page or a database a good part of their time. */
+const BESIDE = 2;
+
 /**
- * Runs jobs in their order, as many at a time as there are processors, and beside them two that wait. When none that waits is left,
- * one of those two lanes takes what the others take, and the second one ends.
+ * Runs jobs in their order, two more at a time than there are processors. Those two take jobs that wait first, the others take them
+ * last.
  */
 export async function inParallel(jobs: readonly Job[], done: (report: Report) => void): Promise<Report[]> {
   const queue = [...jobs.entries()];
   const reports: (readonly Report[])[] = [];
-  const next = (prefers: boolean, only: boolean) => {
+  const next = (prefers: boolean) => {
     const at = queue.findIndex(([, job]) => (job.waits ?? false) === prefers);
-    return at < 0 && only ? undefined : queue.splice(Math.max(0, at), 1)[0];
+    return queue.splice(Math.max(0, at), 1)[0];
   };
-  const work = async (lane: number, prefers: boolean, only = false) => {
-    for (let taken = next(prefers, only); taken !== undefined; taken = next(prefers, only)) {
+  const work = async (lane: number, prefers: boolean) => {
+    for (let taken = next(prefers); taken !== undefined; taken = next(prefers)) {
       const [index, job] = taken;
       const made = await job.run(lane);
       reports[index] = made;
@@ -28,7 +31,6 @@ export async function inParallel(jobs: readonly Job[], done: (report: Report) =>
     }
   };
   const processors = Math.min(4, availableParallelism());
-  const working = Array.from({ length: processors }, (_, n) => work(n + 1, false));
-  await Promise.all([...working, work(0, true), work(processors + 1, true, true)]);
+  await Promise.all(Array.from({ length: processors + BESIDE }, (_, lane) => work(lane, lane < BESIDE)));
   return reports.flat();
 }

@@ -139,8 +139,13 @@ export function createForeignKeys({ ask, file, copies, log, ticks }: ForeignKeys
         if (isOld(set) && mayAsk(set)) void readAgain(set, issuer);
         return found;
       }
-      if (set.reading !== null) await set.reading;
-      else if (mayAsk(set)) await readAgain(set, issuer);
+      if (set.reading !== null) {
+        await set.reading;
+        const read = await find(set, kid, alg);
+        if (read !== null) return read;
+      }
+      // The keys may be newer than the answer that was on its way.
+      await (set.reading ?? (mayAsk(set) ? readAgain(set, issuer) : undefined));
       if (set.keys.length === 0) throw new KeysUnavailable();
       return find(set, kid, alg);
     },
