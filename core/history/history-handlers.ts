@@ -2,7 +2,7 @@ import type { WithSources } from '#core/sources/source-pool.ts';
 import type { WithHosts } from '#core/hosts/host-registry.ts';
 import type { WithProviders } from '#core/identity/providers/metadata.ts';
 import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
-import { and, type Column, desc, eq, inArray, or, type SQL, sql } from 'drizzle-orm';
+import { and, type Column, desc, eq, inArray, or, type SQL } from 'drizzle-orm';
 import { isAdministrator } from '#core/context/roles.ts';
 import { EntityType, OF_DEFINITIONS } from '#core/contract/history.ts';
 import { AppError } from '#core/errors.ts';
@@ -10,7 +10,7 @@ import type { Context, Handlers } from '#core/context/context.ts';
 import type { Input } from '#core/contract/index.ts';
 import { MOST_COUNTED } from '#core/contract/fields.ts';
 import { countUpTo, totalOfPage } from '#core/store/pages.ts';
-import { rarest } from '#core/store/rarest.ts';
+import { isAlso, rarest } from '#core/store/rarest.ts';
 import { foundIn } from '#core/store/search.ts';
 import { toEntry } from '#core/records/history-entry.ts';
 import { entriesNamed } from './named.ts';
@@ -29,7 +29,7 @@ export const historyHandlers: Pick<
         ? { items: [], total: 0 }
         : await page(
             context,
-            and(visibleTo(context), isAlso(context, history.entity_type, known), ofRecord(context, entity_id)),
+            and(visibleTo(context), isAlso(context.app.store, history.entity_type, known), ofRecord(context, entity_id)),
             skip,
             limit,
           );
@@ -61,23 +61,14 @@ async function matching(context: Context, filter: Filter): Promise<SQL | undefin
     visibleTo(context),
     history_id === undefined ? undefined : eq(history.id, history_id),
     entity_id === undefined ? undefined : ofRecord(context, entity_id),
-    ...[...equal].map(([column, value]) => (narrows(column) ? eq(column, value) : isAlso(context, column, value))),
+    ...[...equal].map(([column, value]) => (narrows(column) ? eq(column, value) : isAlso(store, column, value))),
     named === undefined ? foundIn({ name: history.entity_name }, search) : named.where,
   );
 }
 
-/** A condition whose index the embedded database does not use, because another one leaves fewer entries. */
-const isAlso = ({ app }: Context, column: Column, value: string): SQL =>
-  app.store.dialect === 'sqlite' ? sql`+${column} = ${value}` : eq(column, value);
-
 /** Undefined: everything is visible. */
-function visibleTo({ app, actor }: Context): SQL | undefined {
-  if (isAdministrator(actor)) return undefined;
-  const { entity_type } = app.store.tables.history;
-  return app.store.dialect === 'sqlite'
-    ? sql`+${entity_type} in ${[...OF_DEFINITIONS]}`
-    : inArray(entity_type, [...OF_DEFINITIONS]);
-}
+const visibleTo = ({ app, actor }: Context): SQL | undefined =>
+  isAdministrator(actor) ? undefined : isAlso(app.store, app.store.tables.history.entity_type, [...OF_DEFINITIONS]);
 
 /** Agents may send the name of a record instead of its id, even of a deleted record. */
 function ofRecord({ app, by_name }: Context, entity_id: string): SQL | undefined {

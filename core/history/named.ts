@@ -1,5 +1,6 @@
 import { inArray, type SQL, sql } from 'drizzle-orm';
 import { countUpTo } from '#core/store/pages.ts';
+import { isAlso } from '#core/store/rarest.ts';
 import { foundIn } from '#core/store/search.ts';
 import type { Store } from '#core/store/store.ts';
 
@@ -42,5 +43,5 @@ export async function entriesNamed(store: Store, search: string | undefined): Pr
   const where = inArray(entity_name, list);
   const counted = await countUpTo({ store }, RARE, store.db.select({ name: entity_name }).from(history).where(where));
   if (counted < RARE) return { where, is_rare: true };
-  return { where: store.dialect === 'sqlite' ? sql`+${entity_name} in ${list}` : where, is_rare: false };
+  return { where: isAlso(store, entity_name, list), is_rare: false };
 }

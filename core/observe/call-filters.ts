@@ -1,7 +1,7 @@
 import type { Input } from '#core/contract/index.ts';
 import type { Platform } from '#core/platform/platform.ts';
 import { and, type Column, eq, gte, isNull, lt, or, type SQL, sql, inArray, isNotNull, notInArray } from 'drizzle-orm';
-import { rarest } from '#core/store/rarest.ts';
+import { isAlso, rarest } from '#core/store/rarest.ts';
 import type { Store } from '#core/store/store.ts';
 import { OUTCOME_CODES, type CallOutcome } from '#core/contract/observe/outcomes.ts';
 
@@ -43,8 +43,7 @@ export async function callsMatching({ store }: Pick<Platform, 'store'>, filter: 
   const leading = leadingFilter(filter) ?? (await rarerOf(store, filter));
   const equal = (field: 'kind' | 'name' | 'connection_id' | 'canary', value: string | undefined): SQL | undefined => {
     if (value === undefined) return undefined;
-    // The embedded database has no statistics, and does not use an index for an expression.
-    if (store.dialect === 'sqlite' && leading !== undefined && field !== leading) return sql`+${request_logs[field]} = ${value}`;
+    if (leading !== undefined && field !== leading) return isAlso(store, request_logs[field], value);
     return eq(request_logs[field], value);
   };
   return and(

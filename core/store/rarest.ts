@@ -1,4 +1,4 @@
-import { type SQL, sql } from 'drizzle-orm';
+import { type Column, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
 import type { Store } from './store.ts';
 
@@ -28,3 +28,9 @@ export async function rarest<Name extends string>(
   const [least] = found;
   return least === undefined || least.count >= MANY ? undefined : least.name;
 }
+
+/** A condition that the embedded database checks on the rows of another index, although its column has one. */
+export const isAlso = (store: Pick<Store, 'dialect'>, column: Column, values: string | readonly string[]): SQL => {
+  if (store.dialect === 'postgresql') return typeof values === 'string' ? eq(column, values) : inArray(column, [...values]);
+  return typeof values === 'string' ? sql`+${column} = ${values}` : sql`+${column} in ${[...values]}`;
+};
