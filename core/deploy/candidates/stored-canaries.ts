@@ -104,7 +104,7 @@ export function limitPassed(
   return `Limit passed: the p95 is ${canary.p95_ms} ms, ${round(ratio)} times the ${live.p95_ms} ms of the live version; the limit is ${max_p95_ratio} times.`;
 }
 
-const round = (value: number): number => Math.round(value * 10) / 10;
+const round = (value: number): number => Math.round(value * 100) / 100;
 
 const percentOf = (share: number): string => `${round(share * 100)}%`;
 

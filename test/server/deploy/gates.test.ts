@@ -79,9 +79,10 @@ test('a blocking gate is passed knowingly, and history says who and why', async 
 });
 
 test('opening the server to callers without a credential breaks what reads values of the caller', async () => {
+  const most = { name: 'most', type: 'integer', description: 'Most rows', default: 10, required: false };
   const mine = {
-    sql_query: 'select id from products where name = :who',
-    parameters: [{ name: 'who', type: 'string', from: 'caller.sub' }],
+    sql_query: 'select id from products where name = :who limit :most',
+    parameters: [{ name: 'who', type: 'string', from: 'caller.sub' }, most],
   };
   await t.request('PATCH', `/api/v1/tools/${tool}`, { body: mine });
   await t.request('PATCH', '/api/v1/server/config', { body: { auth_type: 'bearer' } });
@@ -96,7 +97,9 @@ test('opening the server to callers without a credential breaks what reads value
     [{ field: 'server_config.auth_type', message, gate: 'breaking' }],
   ]);
   // Nothing reads them any more.
-  await t.request('PATCH', `/api/v1/tools/${tool}`, { body: { sql_query: 'select id from products', parameters: [] } });
+  await t.request('PATCH', `/api/v1/tools/${tool}`, {
+    body: { sql_query: 'select id from products limit :most', parameters: [most] },
+  });
   expect((await deployWith()).status).toBe(200);
 });
 

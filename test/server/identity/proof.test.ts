@@ -112,6 +112,17 @@ test('removing or widening a mask needs a proof, also by restoring a version, an
   expect((await ada.send('tools.update', { id: tool.id, masks: [] })).status).toBe(200);
 });
 
+test('restoring a resource without its masks needs a proof', async () => {
+  const connection_id = await sqliteConnection({ ...t, call: ada.call }, 'create table customers (id integer, email text)');
+  const draft = { connection_id, description: 'All customers', sql_query: 'select id, email from customers' };
+  const resource = await ada.call('resources.create', { ...draft, name: 'customers', uri_template: 'shop://customers' });
+  await ada.call('deploy.run', {});
+  await ada.call('resources.update', { id: resource.id, masks: [{ column: 'email', mask: 'remove', unless_groups: [] }] });
+  await ada.call('deploy.run', {});
+  later();
+  expect(await ada.send('snapshots.activate', { version: 1 })).toMatchObject(refused('masks'));
+});
+
 test('a version with weaker authentication is restored only with a proof', async () => {
   await ada.call('deploy.run', {});
   await ada.call('config.update', { auth_type: 'bearer' });

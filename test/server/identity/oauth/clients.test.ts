@@ -162,6 +162,12 @@ describe('a metadata document', () => {
     });
   });
 
+  test('may use a subdomain of its host', async () => {
+    const redirect_uri = 'https://app.client.example.test/callback';
+    answer = () => json(document({ redirect_uris: [redirect_uri] }));
+    expect(await begin({ redirect_uri })).not.toBe('');
+  });
+
   test.each<[string, () => Response | Promise<Response>]>([
     ['another client_id inside', () => json(document({ client_id: 'https://client.example.test/oauth/other.json' }))],
     ['a redirect', () => new Response(null, { status: 302, headers: { location: CLIENT } })],
@@ -171,6 +177,8 @@ describe('a metadata document', () => {
     ['a shared secret', () => json(document({ client_secret: 'x' }))],
     ['no redirect addresses', () => json(document({ redirect_uris: [] }))],
     ['redirect addresses of another host alone', () => json(document({ redirect_uris: ['https://evil.example/cb'] }))],
+    ['a host that begins with its own', () => json(document({ redirect_uris: ['https://client.example.test.evil.example/cb'] }))],
+    ['a host that ends with its own', () => json(document({ redirect_uris: ['https://evil-client.example.test/cb'] }))],
     ['a redirect address that runs code', () => json(document({ redirect_uris: ['javascript:alert(1)'] }))],
   ])('with %s is refused by a page, in the same words', async (_, made) => {
     answer = made;
