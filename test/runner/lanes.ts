@@ -8,22 +8,23 @@ export interface Job {
   readonly waits?: boolean;
 }
 
-/** Most files wait for a program, a page or a database a good part of their time. */
+/** Lanes for jobs that wait, beside those for the processors. */
 const BESIDE = 2;
 
 /**
- * Runs jobs in their order, two more at a time than there are processors. Those two take jobs that wait first, the others take them
- * last.
+ * Runs jobs in their order, as many at a time as there are processors, and beside them two that wait. When none that waits is left,
+ * `spare` of those two lanes take what the others take, because most files wait for a program or a page a good part of their time.
  */
-export async function inParallel(jobs: readonly Job[], done: (report: Report) => void): Promise<Report[]> {
+export async function inParallel(jobs: readonly Job[], done: (report: Report) => void, spare: number): Promise<Report[]> {
   const queue = [...jobs.entries()];
   const reports: (readonly Report[])[] = [];
-  const next = (prefers: boolean) => {
+  const next = (prefers: boolean, only: boolean) => {
     const at = queue.findIndex(([, job]) => (job.waits ?? false) === prefers);
-    return queue.splice(Math.max(0, at), 1)[0];
+    return at < 0 && only ? undefined : queue.splice(Math.max(0, at), 1)[0];
   };
-  const work = async (lane: number, prefers: boolean) => {
-    for (let taken = next(prefers); taken !== undefined; taken = next(prefers)) {
+  const work = async (lane: number) => {
+    const [prefers, only] = [lane < BESIDE, lane < BESIDE - spare];
+    for (let taken = next(prefers, only); taken !== undefined; taken = next(prefers, only)) {
       const [index, job] = taken;
       const made = await job.run(lane);
       reports[index] = made;
@@ -31,6 +32,6 @@ export async function inParallel(jobs: readonly Job[], done: (report: Report) =>
     }
   };
   const processors = Math.min(4, availableParallelism());
-  await Promise.all(Array.from({ length: processors + BESIDE }, (_, lane) => work(lane, lane < BESIDE)));
+  await Promise.all(Array.from({ length: BESIDE + processors }, (_, lane) => work(lane)));
   return reports.flat();
 }

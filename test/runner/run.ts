@@ -25,6 +25,8 @@ const CHECKS = [
   { title: 'oxlint --type-aware', program: ['oxlint', 'oxlint'], args: ['--type-aware'] },
   { title: 'tsc --noEmit', program: ['typescript', 'tsc'], args: ['--noEmit'] },
 ] as const;
+/** A full run, which is to pass on any machine, leaves the processors room. */
+const SPARE_LANES = { daily: 2, full: 1 } as const;
 const COSTS = join(import.meta.dir, 'costs.json');
 
 const NOTHING_RAN: Report = {
@@ -62,8 +64,8 @@ async function runAll(args: Arguments): Promise<number> {
   });
   const checks = args.filters.length > 0 || args.since !== null ? [] : CHECKS.map((check) => ({ run: () => runCheck(check) }));
   // The checks read sources only, so they run beside the build of the pages that tests open.
-  const checked = await inParallel([{ run: buildUi }, ...checks], print);
-  const tested = await inParallel(toBatches(possible, recordedCosts()).map(job), print);
+  const checked = await inParallel([{ run: buildUi }, ...checks], print, 1);
+  const tested = await inParallel(toBatches(possible, recordedCosts()).map(job), print, SPARE_LANES[args.layer]);
   const reports = await again(tested, (run) => job({ runs: [run], waits: false }).run(0));
   await rm(folder, { recursive: true, force: true });
   await newest?.stop();
