@@ -10,7 +10,7 @@ const side = (calls: number, p95_ms: number, error_rate = 0): CanarySide => ({
   p95_ms,
 });
 
-test('a canary passes the limit of latency when its p95 is more than so many times that of the live version', () => {
+test('a canary passes the limit of latency when its p95 is too many times that of the live version', () => {
   expect(limitPassed(LIMITS, { live: side(20, 40), canary: side(20, 60) })).toBeNull();
   expect(limitPassed(LIMITS, { live: side(20, 40), canary: side(20, 61) })).toBe(
     'Limit passed: the p95 is 61 ms, 1.53 times the 40 ms of the live version; the limit is 1.5 times.',
