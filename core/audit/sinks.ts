@@ -8,7 +8,7 @@ import { secureSocket } from '#core/engines/shared/tls.ts';
 import { AppError } from '#core/errors.ts';
 import { type Lease, withLease } from '#core/platform/leases.ts';
 import type { Platform } from '#core/platform/platform.ts';
-import { runEvery } from '#core/platform/run-every.ts';
+import { type Outcome, runEvery } from '#core/platform/run-every.ts';
 import { readSettings, type Settings } from '#core/settings/settings.ts';
 import type { Schema } from '#core/store/schema.ts';
 import { FORMATS, otlpLogs, syslogFrame } from './formats.ts';
@@ -40,11 +40,12 @@ export function keepSendingAudit(app: Platform): () => void {
 }
 
 /** @returns a function that sends what is due once. */
-export function createAuditSender(app: Platform): () => Promise<void> {
+export function createAuditSender(app: Platform): () => Promise<Outcome> {
   const failures = new Map<SinkName, { readonly count: number; readonly next: number }>();
   return async () => {
     const { settings } = await readSettings(app);
-    for (const [name, send] of sendersOf(app, settings)) {
+    const senders = sendersOf(app, settings);
+    for (const [name, send] of senders) {
       const failed = failures.get(name);
       if (failed !== undefined && performance.now() < failed.next) continue;
       const error = await sendTo(app, name, send);
@@ -57,6 +58,7 @@ export function createAuditSender(app: Platform): () => Promise<void> {
       }
     }
     await forgetSinks(app, settings);
+    return senders.size === 0 ? 'idle' : undefined;
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Platform } from '#core/platform/platform.ts';
 import type { WithHosts } from '#core/hosts/host-registry.ts';
 import type { WithSnapshots } from '#core/versions/stored-snapshots.ts';
-import { runEvery } from '#core/platform/run-every.ts';
+import { type Outcome, runEvery } from '#core/platform/run-every.ts';
 import { readSideSnapshots } from './candidates/side-snapshots.ts';
 import { readDeployment } from '#core/versions/deployment.ts';
 import { snapshotToServe } from './exposure.ts';
@@ -15,7 +15,7 @@ const FOLLOW_MS = 2_000;
 export function followDeployments(app: Platform & WithHosts & WithSnapshots & WithSigning, every_ms = FOLLOW_MS): () => void {
   let known: string | null = null;
   let side_revision: string | null = null;
-  const sendChanges = async (): Promise<void> => {
+  const sendChanges = async (): Promise<Outcome> => {
     const { desired, active_version } = await readDeployment(app);
     const now = `${desired}:${active_version}`;
     // Also the first time: hosts may have connected before. A host that has the snapshot receives only its version.
@@ -27,10 +27,12 @@ export function followDeployments(app: Platform & WithHosts & WithSnapshots & Wi
       known = now;
     }
     const side_snapshots = await readSideSnapshots(app);
-    if (side_revision === side_snapshots.revision) return;
-    await publishSigned(app);
-    app.hosts.publish({ event: 'beside', data: side_snapshots });
-    side_revision = side_snapshots.revision;
+    if (side_revision !== side_snapshots.revision) {
+      await publishSigned(app);
+      app.hosts.publish({ event: 'beside', data: side_snapshots });
+      side_revision = side_snapshots.revision;
+    }
+    return 'idle';
   };
   return runEvery(app, { every_ms, what: 'reading the deployment', work: sendChanges, wake: 'deployment' });
 }

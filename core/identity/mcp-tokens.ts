@@ -17,7 +17,7 @@ import type { HostEvent, LiveToken } from '#core/contract/deploy/control.ts';
 import { raiseRevision, readRevision } from '#core/hosts/confirmed-lists.ts';
 import { listName, CONFIRM_TIMEOUT_MS } from '#core/hosts/confirmed-lists.ts';
 import type { Context, Handlers } from '#core/context/context.ts';
-import { runEvery } from '#core/platform/run-every.ts';
+import { type Outcome, runEvery } from '#core/platform/run-every.ts';
 import { signal } from '#core/platform/signals.ts';
 import { createCredentials } from './credentials.ts';
 import { newEnd, NOT_ROTATED, rotationEnd } from './ends/token-ends.ts';
@@ -188,11 +188,11 @@ const FOLLOW_MS = 500;
  */
 export function followTokens(app: Platform & WithHosts): () => void {
   let known = 0;
-  const look = async () => {
+  const look = async (): Promise<Outcome> => {
     const current = await readRevision(app, 'tokens');
-    if (current === known) return;
-    await publishTokens(app);
+    if (current !== known) await publishTokens(app);
     known = current;
+    return 'idle';
   };
   return runEvery(app, { every_ms: FOLLOW_MS, what: 'reading the access tokens', work: look, wake: 'tokens' });
 }

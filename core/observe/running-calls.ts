@@ -7,8 +7,8 @@ import { AppError } from '#core/errors.ts';
 import type { Handlers } from '#core/context/context.ts';
 import { tokenNames } from './token-names.ts';
 
-/** Hosts report every 5 s, so a host with an older report has disconnected. */
-export const REPORT_MS = 15_000;
+/** Hosts report at least every 10 s, so a host with an older report has disconnected. */
+export const REPORT_MS = 25_000;
 
 export const runningCallHandlers: Pick<Handlers<WithSources & WithHosts>, `calls.${'running' | 'cancel'}`> = {
   'calls.running': async ({ app }) => {

@@ -28,6 +28,7 @@ export async function openMemoryStore(): Promise<MemoryStore> {
     read: direct,
     exclusive: (work) => work(),
     isTaken: async () => false,
+    lastWrite: () => null,
     close: async () => client.close(),
   };
   return { ...store, attempt: (work) => translate(() => db.transaction((tx) => work(within(store, tx)))) };

@@ -6,6 +6,7 @@ import { drizzle as drizzleLibsql } from 'drizzle-orm/libsql';
 import { sqliteSchema, pgSchema } from './schema.ts';
 import { drizzle as drizzlePg } from 'drizzle-orm/postgres-js';
 import { LOCKS } from './journal.ts';
+import { lastWriteOf } from './last-write.ts';
 import { withTimeouts, openPostgresClient } from './postgres-client.ts';
 import { inTurn } from './turns.ts';
 import { sql as query } from 'drizzle-orm';
@@ -82,6 +83,7 @@ async function openEmbeddedStore(url: string): Promise<Opened> {
     write: (work) => translate(() => transaction(work)),
     exclusive: (work) => work(),
     isTaken: async () => false,
+    lastWrite: () => lastWriteOf(file),
     // Writers of this process wait their turn, so the reads are consistent without a lock in the file.
     read: (work) => lock(() => work(toDb(db))),
     close: async () => {
@@ -118,6 +120,7 @@ function openPostgresStore(url: string): Opened {
     read: (work) => translate(() => view.transaction((tx) => work(toDb(tx)))),
     exclusive: (work, request = { turn: 'deploy' }) => translate(() => inTurn(sql, work, request)),
     isTaken: async () => (await db.execute(TAKEN)).length > 0,
+    lastWrite: () => null,
     close: () => sql.end({ timeout: CLOSE_SECONDS }),
   };
   return { store, migrateAll, readState: () => migrationState('pg', async (text) => await sql.unsafe(text)) };

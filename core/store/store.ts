@@ -34,5 +34,7 @@ export interface Store {
   exclusive<T>(work: () => Promise<T>, request?: TurnRequest): Promise<T>;
   /** Whether a server of this database holds the lock now. */
   isTaken(): Promise<boolean>;
+  /** Different after every write of any program; null where that is not known, as with PostgreSQL or shortly after a write. */
+  lastWrite(): string | null;
   close(): Promise<void>;
 }

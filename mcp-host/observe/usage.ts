@@ -95,7 +95,7 @@ const DEFAULTS = {
   takeRefusals: (): Pick<Batch, 'refusals' | 'refused'> | null => null,
   interval_ms: 300,
   patience_ms: 1_000,
-  heartbeat_ms: 5_000,
+  heartbeat_ms: 10_000,
   capacity: 20_000,
   batch_size: 5_000,
 };

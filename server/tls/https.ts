@@ -1,6 +1,6 @@
 import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import type { Log } from '#core/process/log.ts';
-import { runEvery } from '#core/platform/run-every.ts';
+import { type Outcome, runEvery } from '#core/platform/run-every.ts';
 import { isValid, openCertificateKey, readCertificate } from '#core/server-config/certificates.ts';
 import { readSettings } from '#core/settings/settings.ts';
 import { type Listener, type ListenOptions, listen } from '../http/listen.ts';
@@ -32,7 +32,7 @@ class TlsListeners implements Https {
   #domains: readonly string[] | null = null;
   readonly #reported = new Map<number, string>();
   #end: () => void = () => undefined;
-  #looking = Promise.resolve();
+  #looking: Promise<Outcome> = Promise.resolve();
   readonly #stopping = Promise.withResolvers<void>();
 
   constructor(app: ControlPlane) {
@@ -127,7 +127,7 @@ class TlsListeners implements Https {
     await closing?.stop();
   }
 
-  async #look(options: Omit<ListenOptions, 'port' | 'tunnels'>): Promise<void> {
+  async #look(options: Omit<ListenOptions, 'port' | 'tunnels'>): Promise<Outcome> {
     const { settings } = await readSettings(this.#app);
     if (!settings.ssl_enabled) {
       this.#domains = null;
@@ -138,13 +138,13 @@ class TlsListeners implements Https {
         this.#log.info('HTTPS is turned off');
         this.#app.background(this.#closeTls(grace()));
       }
-      return;
+      return 'idle';
     }
     this.#openPlain(options);
     const row = await readCertificate(this.#app);
     if (row.chain === null) {
       this.#domains = null;
-      return;
+      return undefined;
     }
     const { min_tls_version } = settings;
     const shown = `${min_tls_version} ${row.chain}`;
@@ -159,6 +159,7 @@ class TlsListeners implements Https {
       if (this.#terminator !== null) this.#shown = shown;
     }
     this.#domains = this.#terminator !== null && isValid(this.#app, row) ? row.domains : null;
+    return undefined;
   }
 }
 

@@ -1,6 +1,6 @@
 import { type Ask, OrderError } from './ask.ts';
 import type { ControlPlane } from '#core/control-plane/control-plane.ts';
-import { runEvery } from '#core/platform/run-every.ts';
+import { type Outcome, runEvery } from '#core/platform/run-every.ts';
 import { type Log, reasonOf } from '#core/process/log.ts';
 import { type Lease, withLease } from '#core/platform/leases.ts';
 import { signal } from '#core/platform/signals.ts';
@@ -109,12 +109,13 @@ class Keeper {
     this.#ending = ending;
   }
 
-  async turn(): Promise<void> {
+  async turn(): Promise<Outcome> {
     const { settings } = await readSettings(this.#app);
     const row = await readCertificate(this.#app);
     const is_complete = missingForOrder(settings).length === 0;
     if (!is_complete || !isDue(this.#app, settings, row)) {
-      if (row.requested_at === null) return;
+      // The date of a certificate that may be ordered comes without a write.
+      if (row.requested_at === null) return is_complete ? undefined : 'idle';
       if (is_complete)
         this.#log.info('the certificate is valid; use force to order another one', { valid_until: row.valid_until });
       return endRequest(this.#app, row.requested_at);

@@ -33,7 +33,7 @@ import { emitEvent } from '#core/records/events.ts';
 import { pruneChanges } from '#core/store/journal.ts';
 import { readCandidate } from '#core/versions/stored-candidates.ts';
 import { TURN_TAKEN } from '#core/store/turns.ts';
-import { runEvery } from '#core/platform/run-every.ts';
+import { type Outcome, runEvery } from '#core/platform/run-every.ts';
 
 /** How often a canary is checked. Counted calls also trigger a check. */
 const CHECK_MS = 1_000;
@@ -328,7 +328,10 @@ async function readStored(app: Platform & WithSnapshots, id: string): Promise<St
 
 /** Promotes or aborts the canary automatically, on one server at a time. @returns a function that stops it. */
 export function startCanaryWatch(app: DeployApp): () => void {
-  const work = () => watchCanary(app);
+  const work = async (): Promise<Outcome> => {
+    if ((await runningCanary(app)) === null) return 'idle';
+    return watchCanary(app);
+  };
   return runEvery(app, { every_ms: CHECK_MS, what: 'watching the canary', work, at_once: true, wake: 'canary' });
 }
 

@@ -3,7 +3,7 @@ import type { WithHosts } from '#core/hosts/host-registry.ts';
 import { asc, gte } from 'drizzle-orm';
 import type { JWK } from 'jose';
 import { afterCommit } from '#core/platform/after-commit.ts';
-import { runEvery } from '#core/platform/run-every.ts';
+import { type Outcome, runEvery } from '#core/platform/run-every.ts';
 import { signal } from '#core/platform/signals.ts';
 import type { HostEvent, EndedGrant, IdentityList } from '#core/contract/deploy/control.ts';
 import { raiseRevision, readRevision } from '#core/hosts/confirmed-lists.ts';
@@ -79,11 +79,11 @@ export const touchIdentity = (app: Platform, tx: Db): Promise<number> => raiseRe
 /** Sends changes of other servers and of the settings to the hosts of this server. @returns a function that stops it. */
 export function followIdentity(app: Platform & WithHosts): () => void {
   let known: string | null = null;
-  const look = async (): Promise<void> => {
+  const look = async (): Promise<Outcome> => {
     const current = `${await readRevision(app, 'identity')} ${await issuerOf(app)}`;
-    if (current === known) return;
-    await publishIdentity(app);
+    if (current !== known) await publishIdentity(app);
     known = current;
+    return 'idle';
   };
   // The command line can change an embedded database too.
   return runEvery(app, { every_ms: FOLLOW_MS, what: 'reading the signing keys', work: look, wake: 'identity' });

@@ -5,7 +5,7 @@ import { and, asc, desc, eq, gt, lt, lte, ne, or } from 'drizzle-orm';
 import { OLD_SECRET_HOURS } from '#core/contract/observe/notices.ts';
 import { AppError } from '#core/errors.ts';
 import { guardedFetch } from '#core/engines/shared/dial.ts';
-import { runEvery } from '#core/platform/run-every.ts';
+import { type Outcome, runEvery } from '#core/platform/run-every.ts';
 import { withLease } from '#core/platform/leases.ts';
 import type { Db } from '#core/store/store.ts';
 import { keepNewest } from '#core/store/pages.ts';
@@ -59,7 +59,11 @@ export function keepSendingNotices(app: Platform): () => void {
       .finally(() => busy.delete(id));
     app.background(sending);
   };
-  const work = async (): Promise<void> => (await dueNotices(app)).forEach(begin);
+  const work = async (): Promise<Outcome> => {
+    const due = await dueNotices(app);
+    due.forEach(begin);
+    return due.length === 0 && !(await isAnyWaiting(app)) ? 'idle' : undefined;
+  };
   const end = runEvery(app, { every_ms: LOOK_MS, what: 'sending notices', work, at_once: true });
   return () => {
     ended.abort();
@@ -111,6 +115,13 @@ async function dueNotices(app: Platform): Promise<string[]> {
     .innerJoin(notices, eq(notices.id, deliveries.notice_id))
     .where(isDue(app));
   return rows.map(({ id }) => id);
+}
+
+/** Also deliveries that wait for their next attempt. */
+async function isAnyWaiting({ store }: Platform): Promise<boolean> {
+  const { notice_deliveries: deliveries } = store.tables;
+  const waiting = store.db.select({ id: deliveries.id }).from(deliveries).where(eq(deliveries.status, 'waiting')).limit(1);
+  return (await waiting).length > 0;
 }
 
 async function nextDue(app: Platform, tx: Db, id: string): Promise<{ notice: NoticeRow; delivery: DeliveryRow } | undefined> {

@@ -21,6 +21,7 @@ export function watchHosts(app: Platform & WithHosts): () => void {
 /** @returns a function that checks once. */
 export function createHostWatch(app: Platform & WithHosts): () => Promise<void> {
   const seen = new Map<string, { readonly url: string | null; readonly at: number }>();
+  let checked: string | null = null;
   return async () => {
     const now = app.clock().getTime();
     const present = app.hosts.list().filter(({ id }) => isNetworkHost(id));
@@ -36,9 +37,15 @@ export function createHostWatch(app: Platform & WithHosts): () => Promise<void> 
       // Tried again at the next check until it is stored.
       seen.delete(id);
     }
+    // The same hosts in the same state, and no notice was written since.
+    const written = app.store.lastWrite();
+    const state = written === null ? null : JSON.stringify([written, present.map(({ id, disk_fault }) => [id, disk_fault])]);
+    if (state !== null && state === checked) return;
+    checked = null;
     const here = new Set(present.map(({ id }) => keyOf(id)));
     for (const key of await lastingKeys(app, 'host_gone')) if (here.has(key)) await endNotice(app, key);
     await noticeDisks(app, present);
+    checked = state;
   };
 }
 
