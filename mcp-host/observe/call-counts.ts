@@ -7,7 +7,7 @@ import type { UsageItem } from '#mcp-host/requests/usage-item.ts';
 /** Calls by definition and by how they ended. */
 export interface CallCounts {
   add(call: UsageItem): void;
-  /** Starts the counts of new tools at zero, and merges those of definitions that this registry lacks under one name. */
+  /** The text has the counts of its tools from zero on. Those of definitions that it lacks are merged under one name. */
   use(registry: Registry): void;
   text(): string;
 }
@@ -15,8 +15,8 @@ export interface CallCounts {
 /** Label of definitions that are no longer deployed, so that the number of labels does not grow. */
 export const REMOVED = '_removed';
 
-type Names = Readonly<Record<UsageKind, ReadonlySet<string>>>;
-const NO_NAMES: Names = { tool: new Set(), resource: new Set(), prompt: new Set() };
+/** Whether the registry has a definition of this kind and name. */
+type Has = (kind: UsageKind, name: string) => boolean;
 
 interface Counts {
   readonly kind: UsageKind;
@@ -25,11 +25,13 @@ interface Counts {
 }
 
 export function createCallCounts(): CallCounts {
-  let known = NO_NAMES;
+  let has: Has = () => false;
+  let tools: ReadonlyMap<string, unknown> = new Map();
+  /** Of definitions that were called: a deploy of many tools adds nothing here. */
   let counts = new Map<string, Counts>();
   const countsOf = (kind: UsageKind, name: string): Counts['by_outcome'] => {
-    const label = known[kind].has(name) ? name : REMOVED;
-    const key = `${kind} ${label}`;
+    const label = has(kind, name) ? name : REMOVED;
+    const key = keyOf(kind, label);
     let found = counts.get(key);
     if (found === undefined) counts.set(key, (found = { kind, name: label, by_outcome: new Map() }));
     return found.by_outcome;
@@ -40,22 +42,34 @@ export function createCallCounts(): CallCounts {
     add({ of: { kind, name }, fault }) {
       increase(countsOf(kind, name), outcomeOf(fault?.code ?? null), 1);
     },
-    use({ tools, resources, templates, prompts }) {
+    use(registry) {
       const before = counts.values();
-      const resource = new Set([...resources.values(), ...templates].map(({ entity }) => entity.name));
-      known = { tool: new Set(tools.keys()), resource, prompt: new Set(prompts.keys()) };
+      ({ tools } = registry);
+      has = namesOf(registry);
       counts = new Map();
-      // A rate misses the first failure of a series that begins with it.
-      for (const name of known.tool) for (const outcome of CALL_OUTCOMES) increase(countsOf('tool', name), outcome, 0);
       for (const { kind, name, by_outcome } of before) {
-        for (const [outcome, count] of by_outcome) if (count > 0) increase(countsOf(kind, name), outcome, count);
+        for (const [outcome, count] of by_outcome) increase(countsOf(kind, name), outcome, count);
       }
     },
     text() {
-      const samples = [...counts.values()].flatMap(({ kind, name, by_outcome }) =>
-        [...by_outcome].map(([outcome, count]): Sample => [{ kind, name, outcome }, count]),
-      );
+      const samples: Sample[] = [];
+      // A rate misses the first failure of a series that begins with it, so every tool has every outcome.
+      for (const name of tools.keys()) {
+        const called = counts.get(keyOf('tool', name))?.by_outcome;
+        for (const outcome of CALL_OUTCOMES) samples.push([{ kind: 'tool', name, outcome }, called?.get(outcome) ?? 0]);
+      }
+      for (const { kind, name, by_outcome } of counts.values()) {
+        if (kind === 'tool' && tools.has(name)) continue;
+        for (const [outcome, count] of by_outcome) samples.push([{ kind, name, outcome }, count]);
+      }
       return metric('counter', 'sluice_calls_total', 'Calls of tools, resources and prompts, by how they ended.', samples);
     },
   };
+}
+
+const keyOf = (kind: UsageKind, name: string): string => `${kind} ${name}`;
+
+function namesOf({ tools, resources, templates, prompts }: Registry): Has {
+  const resource = new Set([...resources.values(), ...templates].map(({ entity }) => entity.name));
+  return (kind, name) => (kind === 'tool' ? tools.has(name) : kind === 'prompt' ? prompts.has(name) : resource.has(name));
 }
