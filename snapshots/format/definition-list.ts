@@ -18,6 +18,8 @@ export interface ListedDefinition {
   readonly listing: string;
 }
 
+export const isDefinition = ({ kind }: Pick<Leaf, 'kind'>): boolean => FOLDERS[kind] !== undefined;
+
 /** Null: the leaf is no definition. */
 export function definitionName({ kind, name }: Pick<Leaf, 'kind' | 'name'>): string | null {
   const folder = FOLDERS[kind];

@@ -15,6 +15,7 @@ import {
   definitionLeaf,
   definitionName,
   hexOf,
+  isDefinition,
   type ListedDefinition,
   listingHash,
   SIGNATURE_ALGORITHM,
@@ -36,14 +37,16 @@ const LOOK_MS = 60_000;
 
 interface Definition extends ListedDefinition {
   readonly selectable: Selectable;
+  /** Its leaf in the tree that is signed: a deploy computes those of what it changed. */
+  readonly leaf: Buffer;
 }
 
 /** Signatures of this server, and the facts that they cover. */
 export interface WithSigning {
   readonly signing: {
-    /** By key ID, version, checksum and list. */
-    signed: ReadonlyMap<string, SignedList>;
-    /** Facts about the definitions of the latest snapshots, by hash. */
+    /** What hosts serve of a snapshot, by key ID, version, checksum and list: that list, and those of toolsets. */
+    signed: ReadonlyMap<string, readonly SignedList[]>;
+    /** Facts about the definitions of the snapshots that were signed last, by hash. */
     definitions: ReadonlyMap<string, Definition>;
     /** Toolsets, by hash. */
     toolsets: ReadonlyMap<string, FrozenToolset>;
@@ -101,27 +104,44 @@ interface Served {
 
 async function signedLists(app: SigningApp, next: StoredSnapshot | null): Promise<SignedListsEvent> {
   const key = await signingKey(app);
-  const served = await servedNow(app, next);
-  const definitions = new Map<string, Definition>();
-  const toolsets = new Map<string, FrozenToolset>();
-  const signed = new Map<string, SignedList>();
-  for (const { snapshot, list, with_toolsets } of served) {
-    await learn(app, snapshot, definitions, toolsets);
-    const { leaves } = snapshot.tree;
-    const all = leaves.flatMap(({ hash, kind, name }) => {
-      const known = definitionName({ kind, name }) === null ? undefined : definitions.get(hash);
-      return known === undefined ? [] : [known];
-    });
-    const parts = with_toolsets ? leaves.flatMap(({ kind, hash }) => (kind === 'toolset' ? (toolsets.get(hash) ?? []) : [])) : [];
-    await signOne(app, key, signed, snapshot, list, all);
-    for (const toolset of parts) {
-      const holds = holdsOf(toolset);
-      const mine = all.filter(({ selectable }) => holds(selectable));
-      await signOne(app, key, signed, snapshot, toolset.name, mine);
-    }
+  const served = new Map(
+    (await servedNow(app, next)).map((one) => [`${key.kid} ${one.snapshot.version} ${one.snapshot.checksum} ${one.list}`, one]),
+  );
+  const signed = new Map<string, readonly SignedList[]>();
+  const facts: Facts = { definitions: new Map(), toolsets: new Map() };
+  for (const [name, one] of served) {
+    const known = app.signing.signed.get(name);
+    signed.set(name, known?.every((list) => isFresh(app, list)) ? known : await signServed(app, key, one, facts));
   }
-  Object.assign(app.signing, { signed, definitions, toolsets });
-  return { keys: await publishedKeys(app), lists: [...signed.values()] };
+  Object.assign(app.signing, { signed, ...(facts.definitions.size + facts.toolsets.size > 0 && facts) });
+  return { keys: await publishedKeys(app), lists: [...signed.values()].flat() };
+}
+
+const isFresh = (app: Platform, { issued_at }: SignedList): boolean => Date.parse(issued_at) + RENEW_MS > app.clock().getTime();
+
+interface Facts {
+  readonly definitions: Map<string, Definition>;
+  readonly toolsets: Map<string, FrozenToolset>;
+}
+
+/** Signs the list of a snapshot, and those of its toolsets. */
+async function signServed(
+  app: SigningApp,
+  key: SigningKey,
+  { snapshot, list, with_toolsets }: Served,
+  { definitions, toolsets }: Facts,
+): Promise<SignedList[]> {
+  await learn(app, snapshot, definitions, toolsets);
+  const { leaves } = snapshot.tree;
+  const all = leaves.flatMap(({ hash, kind }) => (kind === 'toolset' ? [] : (definitions.get(hash) ?? []))).toSorted(byName);
+  const parts = with_toolsets ? leaves.flatMap(({ kind, hash }) => (kind === 'toolset' ? (toolsets.get(hash) ?? []) : [])) : [];
+  const signed = [await signOne(app, key, snapshot, list, all)];
+  for (const toolset of parts) {
+    const holds = holdsOf(toolset);
+    const mine = all.filter(({ selectable }) => holds(selectable));
+    signed.push(await signOne(app, key, snapshot, toolset.name, mine));
+  }
+  return signed;
 }
 
 async function signingKey(app: Platform): Promise<SigningKey> {
@@ -159,13 +179,15 @@ async function learn(
 ): Promise<void> {
   const missing: Leaf[] = [];
   for (const leaf of tree.leaves) {
-    const [definition, toolset] = [app.signing.definitions.get(leaf.hash), app.signing.toolsets.get(leaf.hash)];
+    const { hash } = leaf;
     if (leaf.kind === 'toolset') {
+      const toolset = toolsets.get(hash) ?? app.signing.toolsets.get(hash);
       if (toolset === undefined) missing.push(leaf);
-      else toolsets.set(leaf.hash, toolset);
-    } else if (definitionName(leaf) !== null) {
+      else toolsets.set(hash, toolset);
+    } else if (isDefinition(leaf)) {
+      const definition = definitions.get(hash) ?? app.signing.definitions.get(hash);
       if (definition === undefined) missing.push(leaf);
-      else definitions.set(leaf.hash, definition);
+      else definitions.set(hash, definition);
     }
   }
   if (missing.length === 0) return;
@@ -179,7 +201,8 @@ async function learn(
 
 function definitionOf(leaf: Leaf, frozen: unknown): Definition {
   const { item, selectable } = factsOf(leaf, frozen);
-  return { name: definitionName(leaf) ?? '', hash: hexOf(leaf), listing: listingHash(item), selectable };
+  const listed: ListedDefinition = { name: definitionName(leaf) ?? '', hash: hexOf(leaf), listing: listingHash(item) };
+  return { ...listed, selectable, leaf: definitionLeaf(listed) };
 }
 
 function factsOf({ kind }: Leaf, frozen: unknown): { item: Readonly<Record<string, unknown>>; selectable: Selectable } {
@@ -195,28 +218,25 @@ function factsOf({ kind }: Leaf, frozen: unknown): { item: Readonly<Record<strin
   return { item: prompt.listing, selectable: ofPrompt(prompt) };
 }
 
+/** @param definitions by name. */
 async function signOne(
   app: SigningApp,
   { kid, key }: SigningKey,
-  signed: Map<string, SignedList>,
   { version, checksum }: StoredSnapshot,
   list: string,
   definitions: readonly Definition[],
-): Promise<void> {
-  const name = `${kid} ${version} ${checksum} ${list}`;
+): Promise<SignedList> {
   const now = app.clock().getTime();
-  const known = app.signing.signed.get(name);
-  if (known !== undefined && Date.parse(known.issued_at) + RENEW_MS > now) return void signed.set(name, known);
   const manifest: ListManifest = {
     list,
     snapshot_version: version,
     checksum,
-    root: merkleRoot(definitions.toSorted(byName).map(definitionLeaf)).toString('hex'),
+    root: merkleRoot(definitions.map(({ leaf }) => leaf)).toString('hex'),
     size: definitions.length,
     issued_at: new Date(now).toISOString(),
     expires_at: new Date(now + VALID_MS).toISOString(),
   };
   const header = { alg: SIGNATURE_ALGORITHM, kid, typ: SIGNATURE_TYPE };
   const jws = await new FlattenedSign(signedBytes(manifest)).setProtectedHeader(header).sign(key);
-  signed.set(name, { ...manifest, kid, signature: `${jws.protected}..${jws.signature}` });
+  return { ...manifest, kid, signature: `${jws.protected}..${jws.signature}` };
 }
