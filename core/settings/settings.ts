@@ -39,11 +39,13 @@ export interface StoredSettings {
   readonly updated_at: string | null;
 }
 
+/** Shared by all readings, so nothing in it can be changed. */
 const DEFAULTS = v.getDefaults(v.object(plainSettings));
+for (const value of Object.values(DEFAULTS)) Object.freeze(value);
 
 /** In development, a server without authentication listens only on this machine. */
 export const defaultSettings = (env: Env): Settings => ({
-  ...structuredClone(DEFAULTS),
+  ...DEFAULTS,
   ...(env.SVC_ENV === 'dev' ? { host: '127.0.0.1' } : {}),
   port: env.SVC_FASTMCP_PORT,
   agent_rate_limit: env.SVC_AGENT_RATE_LIMIT,
