@@ -240,6 +240,23 @@ describe('an invitation', () => {
     expect((await owner.send('people.update', { id: made.id, role: 'owner' })).status).toBe(200);
     expect((await only.api('GET', '/auth/me')).body).toMatchObject({ username: 'hopper', role: 'owner' });
   });
+
+  test('of an administrator is unlinked from a new owner who has linked another account', async () => {
+    const admin = await peopleOf(t).join(owner, { username: 'eve', role: 'admin' });
+    const { id } = await owner.call('people.create', { username: 'hopper', role: 'editor' });
+    const invited = visitor(t);
+    const { invite_url } = await admin.call('people.invite', { id });
+    expect(await acceptThrough(invited, invite_url.split('#')[1] ?? '')).toBe('/');
+    provider.person = { ...GRACE, sub: 'hopper', email: 'hopper@example.com' };
+    expect(await invited.signIn(provider_id, '?return_to=/account&link=true')).toBe('/account');
+    expect(await linked(invited)).toHaveLength(2);
+    expect((await owner.send('people.update', { id, role: 'owner' })).status).toBe(200);
+    expect((await invited.api('GET', '/auth/me')).status).toBe(401);
+    const own = visitor(t);
+    await own.signIn(provider_id);
+    expect((await own.api('GET', '/auth/me')).body).toMatchObject({ username: 'hopper', role: 'owner' });
+    expect(await linked(own)).toHaveLength(1);
+  });
 });
 
 test('sign-ins through providers stand among the attempts, with the reason of what failed', async () => {
