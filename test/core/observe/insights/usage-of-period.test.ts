@@ -12,8 +12,18 @@ afterEach(() => app.close());
 
 const NOTHING = { refused: 0, no_slot: 0, timeout: 0, cancelled: 0, rate_limited: 0 };
 const hour = (start: string, name: string, calls: number): Schema['usage_series']['$inferInsert'] => ({
-  ...{ seconds: 3_600, start: `2026-${start}:00:00.000Z`, kind: 'tool', name, calls, errors: 1, ...NOTHING },
-  ...{ duration_ms: calls * 10, rows: calls * 2, bytes: calls * 100, last_called_at: `2026-${start}:30:00.000Z`, histogram: {} },
+  seconds: 3_600,
+  start: `2026-${start}:00:00.000Z`,
+  kind: 'tool',
+  name,
+  calls,
+  errors: 1,
+  ...NOTHING,
+  duration_ms: calls * 10,
+  rows: calls * 2,
+  bytes: calls * 100,
+  last_called_at: `2026-${start}:30:00.000Z`,
+  histogram: {},
 });
 
 test('calls of hours that ended long ago and of the last hours are added up, also at the second reading', async () => {
