@@ -145,7 +145,7 @@ browserTest(
     for (const scheme of ['light', 'dark'] as const) await showSmall(app.url, scheme);
     await signInWithSecondFactor(app.url);
   },
-  120_000,
+  240_000,
 );
 
 /** Through the REST API, as an agent would while the page is open; the name of the tool. */
