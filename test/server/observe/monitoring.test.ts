@@ -232,9 +232,9 @@ test('queues are merged over hosts, and a host that no longer reports is left ou
   const { connections } = (await get('/queue/metrics')) as { connections: Record<string, { p95_wait_ms: number }> };
   expect(connections).toMatchObject({ 'connection-1': { ...merged, longest_wait_ms: 900 } });
   expect(connections['connection-1']?.p95_wait_ms).toBeWithin(19, 21);
-  t.advance(10_000);
+  t.advance(15_000);
   await usage({ seq: 2 });
-  t.advance(10_000);
+  t.advance(15_000);
   expect(await get('/queue/metrics')).toMatchObject({ connections: { 'connection-1': { active: 1, limit: 4 } } });
 });
 
