@@ -28,17 +28,17 @@ describe.skipIf(!reachable.postgres)('what PostgreSQL itself limits', () => {
       const slow = open({ username: role });
       expect((await slow.test()).limits).toEqual([{ name: 'statement_timeout', value: '20 s', source: 'database' }]);
       expect((await refusal(slow.query(sql('select pg_sleep(5)'), { ...READ, timeout_ms: 100 }))).detail).not.toContain('server');
-      await database.run(`alter role ${role} set statement_timeout = '250ms'`);
+      await database.run(`alter role ${role} set statement_timeout = '750ms'`);
       const quick = open({ username: role });
       for (const mode of [FIXED, READ, WRITE]) {
         const late = 'select pg_sleep(5) as x';
-        const detail = expect.stringContaining('(statement_timeout: 0.25 s)') as string;
+        const detail = expect.stringContaining('(statement_timeout: 0.75 s)') as string;
         expect(await refusal(quick.query(sql(late), mode))).toMatchObject({ code: 'timeout', detail });
         expect(
-          (await quick.query(sql(`select current_setting('statement_timeout') as limit`), { ...mode, timeout_ms: 100 })).rows,
-        ).toEqual([{ limit: '100ms' }]);
+          (await quick.query(sql(`select current_setting('statement_timeout') as limit`), { ...mode, timeout_ms: 600 })).rows,
+        ).toEqual([{ limit: '600ms' }]);
       }
-      expect((await quick.test()).limits).toEqual([{ name: 'statement_timeout', value: '0.25 s', source: 'account' }]);
+      expect((await quick.test()).limits).toEqual([{ name: 'statement_timeout', value: '0.75 s', source: 'account' }]);
       expect((await open().test()).limits).toEqual([{ name: 'statement_timeout', value: '20 s', source: 'database' }]);
       await Promise.all([slow.close(), quick.close()]);
     } finally {
