@@ -105,7 +105,7 @@ browserTest(
       ['/', 'Latest failures'],
       ['/flow', 'Databases'],
       ['/metrics', 'Durations'],
-      ['/logs', 'Duration'],
+      ['/logs', 'No calls yet'],
     ] as const) {
       await page.goto(`${ui.programs.url}${path}`);
       await page.getByText(ready).first().waitFor();
