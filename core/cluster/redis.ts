@@ -83,7 +83,8 @@ export function createRedisKv({ url, space, fallback, onChange }: RedisKvOptions
     try {
       const probes = [client.eval(INCREMENT, 1, 'probe', 1, PROBE_MS), client.get('probe'), client.publish(`${prefix}probe`, '')];
       await Promise.all([...probes, listen()]);
-      state.set(true, 'it answers');
+      // It may have been lost since it answered.
+      if (client.status === 'ready') state.set(true, 'it answers');
     } catch (error) {
       state.set(false, messageOf(error));
       renew(client, error);

@@ -7,6 +7,7 @@ import { openRedisLimits, type RedisLimits } from '#core/cluster/redis-limits.ts
 import { createHttp } from '#server/http/http.ts';
 import { testApp } from '#test/support/app.ts';
 import { reachable, redisUrl } from '#test/support/databases.ts';
+import { openTcpProxy } from '#test/support/tcp-proxy.ts';
 import { until } from '#test/support/until.ts';
 
 const WINDOW_MS = 60_000;
@@ -103,6 +104,29 @@ describe.skipIf(!reachable.redis)('Redis', () => {
     },
     60_000,
   );
+
+  test.concurrent('that is lost during a probe is not reported as back', async () => {
+    const { hostname, port, pathname } = new URL(redisUrl);
+    let losing = false;
+    // A channel is never confirmed, so a probe has its answers and still waits when the connections end.
+    const proxy = await openTcpProxy(
+      { host: hostname, port: Number(port) },
+      {
+        toServer: (bytes) => {
+          if (losing && bytes.includes('probe')) setTimeout(() => void proxy.close(), 100);
+          return bytes.includes('subscribe') ? Buffer.alloc(0) : bytes;
+        },
+      },
+    );
+    const kv = open(crypto.randomUUID(), `redis://127.0.0.1:${proxy.port}${pathname}`);
+    await until(() => kv.changes.includes('up'));
+    losing = true;
+    await kv.subscribe('news', () => undefined);
+    await until(() => kv.changes.length > 1);
+    await Bun.sleep(300);
+    expect(kv.changes).toEqual(['up', expect.stringContaining('down: ')]);
+    expect(kv.up()).toBe(false);
+  });
 
   test.concurrent('that refuses scripts leaves each host its own limits, without a flap', async () => {
     const { url, give } = await restricted('-eval', '-evalsha');
