@@ -1,5 +1,5 @@
-import { createClient } from '@libsql/client';
-import { drizzle } from 'drizzle-orm/libsql';
+import { createClient } from '@libsql/client/sqlite3';
+import { drizzle } from 'drizzle-orm/libsql/sqlite3';
 import { migrate, migrationsOf } from '#core/store/migrate.ts';
 import type { Db, Store } from '#core/store/store.ts';
 import { translate } from '#core/store/open.ts';

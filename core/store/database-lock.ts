@@ -1,5 +1,6 @@
 import { Database, SQLiteError } from 'bun:sqlite';
 import { AppError } from '#core/errors.ts';
+import { pathOfFileUrl } from '#core/lib/file-url.ts';
 
 /** A server that stops needs at most this long. */
 const WAIT_MS = 5_000;
@@ -10,8 +11,8 @@ const WAIT_MS = 5_000;
  * @throws AppError when another server holds it.
  */
 export function lockDatabase(url: string): () => void {
-  if (!url.startsWith('file:')) return () => undefined;
-  const path = url.slice('file:'.length);
+  const path = pathOfFileUrl(url);
+  if (path === null) return () => undefined;
   let lock: Database | undefined;
   try {
     lock = new Database(`${path}-server`);

@@ -1,16 +1,17 @@
 import type { Env } from '#core/process/env.ts';
 import type { Store, Db } from './store.ts';
 import { type MigrationState, migrate, migrationsOf, migrationState } from './migrate.ts';
-import { createClient } from '@libsql/client';
-import { drizzle as drizzleLibsql } from 'drizzle-orm/libsql';
+import { drizzle as drizzleLibsql } from 'drizzle-orm/libsql/sqlite3';
 import { sqliteSchema, pgSchema } from './schema.ts';
 import { drizzle as drizzlePg } from 'drizzle-orm/postgres-js';
+import { openEmbeddedClient } from './embedded-client.ts';
 import { LOCKS } from './journal.ts';
 import { lastWriteOf } from './last-write.ts';
 import { withTimeouts, openPostgresClient } from './postgres-client.ts';
 import { inTurn } from './turns.ts';
 import { sql as query } from 'drizzle-orm';
 import { AppError } from '#core/errors.ts';
+import { fileUrlOf, pathOfFileUrl } from '#core/lib/file-url.ts';
 import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 
@@ -21,7 +22,7 @@ const CLOSE_SECONDS = 2;
 
 /** The URL of the metadata database: from the environment, or a file in the data folder. */
 export const databaseUrl = (env: Pick<Env, 'SVC_DATABASE_URL' | 'SVC_DATA_DIR'>): string =>
-  env.SVC_DATABASE_URL ?? `file:${env.SVC_DATA_DIR}/sluice.sqlite`;
+  env.SVC_DATABASE_URL ?? fileUrlOf(`${env.SVC_DATA_DIR}/sluice.sqlite`);
 
 /** @param url `postgres://…` or `file:<path>`; pending migrations run under a lock before it resolves. */
 export async function openStore(url: string): Promise<Store> {
@@ -53,13 +54,14 @@ interface Opened {
   readonly readState: () => Promise<MigrationState>;
 }
 
-const openAnyStore = async (url: string): Promise<Opened> =>
-  /^postgres(ql)?:/.test(url) ? openPostgresStore(url) : openEmbeddedStore(url);
+async function openAnyStore(url: string): Promise<Opened> {
+  const file = pathOfFileUrl(url);
+  return file === null ? openPostgresStore(url) : openEmbeddedStore(file);
+}
 
-async function openEmbeddedStore(url: string): Promise<Opened> {
-  const [file = ''] = url.slice('file:'.length).split('?');
+async function openEmbeddedStore(file: string): Promise<Opened> {
   keepPrivate(file);
-  const client = createClient({ url, intMode: 'number', timeout: BUSY_TIMEOUT_MS });
+  const client = openEmbeddedClient(file, BUSY_TIMEOUT_MS);
   await client.execute('pragma journal_mode = wal');
   await client.execute('pragma foreign_keys = on');
   const lock = createLock();
@@ -87,7 +89,11 @@ async function openEmbeddedStore(url: string): Promise<Opened> {
     // Writers of this process wait their turn, so the reads are consistent without a lock in the file.
     read: (work) => lock(() => work(toDb(db))),
     close: async () => {
-      await lock(async () => client.close());
+      await lock(async () => {
+        // So that the file has everything, for those who copy it alone.
+        await client.execute('pragma wal_checkpoint(passive)').catch(() => undefined);
+        client.close();
+      });
     },
   };
   const readState = () => migrationState('sqlite', async (text) => (await client.execute(text)).rows);

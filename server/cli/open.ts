@@ -7,6 +7,7 @@ import type { Store } from '#core/store/store.ts';
 import { withDevSecrets } from '#core/edge/dev-secrets.ts';
 import { type Env, parseEnv } from '#core/process/env.ts';
 import { AppError } from '#core/errors.ts';
+import { pathOfFileUrl } from '#core/lib/file-url.ts';
 import { createMemoryKv } from '#core/cluster/memory.ts';
 import { createLog, toStream } from '#core/process/log.ts';
 import { type RequestContext, SYSTEM, systemRequest } from '#core/context/context.ts';
@@ -23,8 +24,8 @@ export function readEnvironment({ environment }: Terminal): { env: Env; warnings
 
 /** The path of the embedded metadata database, or null when it is PostgreSQL. */
 export function embeddedFile(env: Env): string | null {
-  const url = databaseUrl(env);
-  return url.startsWith('file:') ? resolve(url.slice('file:'.length)) : null;
+  const path = pathOfFileUrl(databaseUrl(env));
+  return path === null ? null : resolve(path);
 }
 
 /** Opens a database of any version, also while a server uses it. A missing file is refused, as the folder is probably wrong. */

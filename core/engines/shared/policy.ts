@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { pathOfFileUrl } from '#core/lib/file-url.ts';
 import { type Env, redisUrl } from '#core/process/env.ts';
 import type { DialPolicy, InstallationAddress } from './source.ts';
 
@@ -6,7 +7,7 @@ import type { DialPolicy, InstallationAddress } from './source.ts';
 export function dialPolicy(env: Env): DialPolicy {
   const redis = env.SVC_KV === 'redis' ? redisUrl(env) : null;
   const databases = [...new Set([env.SVC_DATABASE_URL, env.SVC_REDIS_URL, env.REDIS_URL, redis])].flatMap((text) => {
-    if (text === null || text.startsWith('file:')) return [];
+    if (text === null || pathOfFileUrl(text) !== null) return [];
     const url = new URL(text);
     const is_redis = url.protocol.startsWith('redis');
     // A PostgreSQL URL without a database uses the user's name. Without either, the whole server is forbidden.
@@ -14,9 +15,7 @@ export function dialPolicy(env: Env): DialPolicy {
     const port = Number(url.port || (is_redis ? 6379 : 5432));
     return [{ host: url.hostname, port, ...(database === '' ? {} : { database }) }];
   });
-  const metadata = env.SVC_DATABASE_URL?.startsWith('file:')
-    ? env.SVC_DATABASE_URL.slice('file:'.length)
-    : join(env.SVC_DATA_DIR, 'sluice.sqlite');
+  const metadata = pathOfFileUrl(env.SVC_DATABASE_URL ?? '') ?? join(env.SVC_DATA_DIR, 'sluice.sqlite');
   const ports = [env.SVC_PORT, env.SVC_SSL_PORT, env.SVC_FASTMCP_PORT, env.SVC_AGENT_MCP_PORT];
   // For redirects and ACME challenges, see SVC_SSL_PORT.
   if (env.SVC_SSL_PORT === 443) ports.push(80);

@@ -1,3 +1,4 @@
+import { pathOfFileUrl } from '#core/lib/file-url.ts';
 import type { Env } from '#core/process/env.ts';
 import { COMMAND } from '#core/process/env/settings.ts';
 import type { SecretRefsOptions } from './secret-refs.ts';
@@ -26,4 +27,7 @@ export function secretSources(env: Env): Pick<SecretRefsOptions, 'environment' |
 }
 
 /** The embedded metadata database, which may be outside the data folder. */
-const metadataFile = ({ SVC_DATABASE_URL: url }: Env): string[] => (url?.startsWith('file:') ? [url.slice('file:'.length)] : []);
+const metadataFile = ({ SVC_DATABASE_URL: url }: Env): string[] => {
+  const path = pathOfFileUrl(url ?? '');
+  return path === null ? [] : [path];
+};
