@@ -13,7 +13,7 @@ import { type Context, systemRequest } from '#core/context/context.ts';
 import { run } from '#core/control-plane/run.ts';
 import { keyOf } from '#core/lib/sealed-values.ts';
 import { toSettings } from '#core/engines/shared/connection-settings.ts';
-import { keyIdOf, openOrNull } from '#core/lib/secrets.ts';
+import { createKeyring, keyIdOf, openOrNull } from '#core/lib/secrets.ts';
 import { createOwner } from '#core/identity/auth.ts';
 import { activeSnapshot } from '#core/versions/deployment.ts';
 import { keysReport, requireSecrets, secretFaults } from '#core/versions/keys.ts';
@@ -169,6 +169,19 @@ describe.each(kinds)('on %s', (name, on_postgres) => {
     expect(await toSettings(await connectionRow(after), after.secrets)).toMatchObject(PLAIN);
     expect(await use(after, OLD)).toMatchObject({ configured: false, removable: true });
     await run(after, 'deploy.run', {}, system);
+  });
+
+  maybe(`an earlier version of which one secret is lost says so (${name})`, async () => {
+    const before = await restart(OLD);
+    const { id } = await fill(before);
+    // Its other secrets are in the version after it, too, and get the new key with that.
+    await run(before, 'connections.update', { id, password: 'second secret' }, system);
+    await run(before, 'deploy.run', {}, system);
+    const marksOf = async (app: ControlPlane) =>
+      Promise.all([1, 2].map(async (version) => (await run(app, 'snapshots.get', { version }, system)).secrets_unavailable));
+    const app = await restart(NEW, OLD);
+    expect(await marksOf(app)).toEqual([undefined, undefined]);
+    expect(await marksOf({ ...app, keyring: createKeyring([NEW], new Uint8Array(32)) })).toEqual([true, undefined]);
   });
 
   maybe(`a candidate keeps its secrets when a key goes (${name})`, async () => {

@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from 'bun:test';
 import { gzipSync } from 'node:zlib';
+import { decodingOf } from '#core/engines/duckdb/files/encoding.ts';
 import type { Source } from '#core/engines/shared/source.ts';
 import { READ, sql } from '../shared/suite.ts';
 import { children, createDuckdbFolder } from './fixture.ts';
@@ -55,6 +56,13 @@ test('text files are read in the encodings of spreadsheets: UTF-16 in both order
   expect(await rows(source, 'SELECT * FROM shell')).toEqual([{ id: 1, city: 'Köln' }]);
   expect(await rows(source, 'SELECT * FROM windows')).toEqual(PRICES);
   await source.close();
+});
+
+test('an encoding that is set counts more than the first bytes', () => {
+  const beginning = little(`\ufeff${TEXT}`);
+  const encodings = ['utf-8', 'latin-1', 'utf-16', undefined] as const;
+  expect(encodings.map((selected) => decodingOf(beginning, selected))).toEqual(['utf-8', 'windows-1252', 'utf-16le', 'utf-16le']);
+  expect(decodingOf(big(`\ufeff${TEXT}`), 'utf-16')).toBe('utf-16be');
 });
 
 test('an encoding that is set is used, for every file of a pattern, and the files keep their names', async () => {
