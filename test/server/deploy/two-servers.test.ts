@@ -70,4 +70,20 @@ describe.skipIf(!reachable.postgres)('two servers of one PostgreSQL database', (
     await turn;
     expect(await states()).toEqual(['stopped', 'stopped']);
   });
+
+  test('a server waits for the deploy of another one, however long it has run', async () => {
+    const begun = Promise.withResolvers<void>();
+    const done = Promise.withResolvers<void>();
+    const first = exclusively(on(0).app, async () => {
+      begun.resolve();
+      await done.promise;
+    });
+    await begun.promise;
+    const { app } = on(1);
+    // Less than this process has run.
+    const second = exclusively({ ...app, waits: { ...app.waits, turn_ms: 1_500 } }, async () => 'its turn');
+    await Bun.sleep(200);
+    done.resolve();
+    expect([await first, await second]).toEqual([undefined, 'its turn']);
+  });
 });
