@@ -19,7 +19,7 @@ export function touchedRuns(paths: readonly string[], layer: Layer): Run[] {
 /** Whatever is likely to notice a change soon first: tests of the same name, then quick ones, each folder that is shared making them likelier. */
 export function inOrder(runs: readonly Run[], { texts, likely }: Change, secondsOf: (run: Run) => number): Run[] {
   const likelihood = ({ file }: Run) =>
-    likely.includes(file) ? 100 : 4 ** Math.max(...[...texts.keys()].map((path) => closeness(file, path)));
+    likely.includes(file) ? Infinity : 4 ** Math.max(...[...texts.keys()].map((path) => closeness(file, path)));
   const rank = (run: Run) => secondsOf(run) / likelihood(run);
   return runs.toSorted((a, b) => rank(a) - rank(b));
 }

@@ -39,6 +39,14 @@ describe('what a change touches', () => {
     expect(touchedBy(['test/ui/forms.test.ts', 'test/mcp-host/support.ts'])).toEqual(['test/ui/forms', 'test/mcp-host/']);
   });
 
+  test('includes the tests in the folder of the same name', () => {
+    const missed = files.filter((file) => {
+      const folder = file.slice('test/'.length, file.lastIndexOf('/'));
+      return folder !== '' && existsSync(join(ROOT, folder)) && !isIn(file, touchedBy([`${folder}/any.ts`]));
+    });
+    expect(missed).toEqual([]);
+  });
+
   test('is everything when nobody can say', () => {
     expect(touchedBy(['package.json'])).toEqual(['']);
     expect(touchedBy(['test/support/app.ts'])).toEqual(['']);
