@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { browserTest } from '#test/support/browser.ts';
 import { close, LIMIT_MS, quietOf, startUi } from '#test/support/ui.ts';
+import { until } from '#test/support/until.ts';
 
 /**
  * The main pages beside pictures that a person has looked at (`looks/`, some of them in the README). They are compared small, so
@@ -72,6 +73,11 @@ for (const scheme of ['light', 'dark'] as const) {
       await page.setViewportSize(SIZE);
       const quiet = quietOf(page);
       const { items } = await ui.programs.api<{ items: { id: string }[] }>('GET', '/tools?search=search_products');
+      // On a busy machine the first check of a database may be too late.
+      await until(async () => {
+        const { connections } = await ui.programs.api<{ connections: { healthy: boolean }[] }>('GET', '/server/health');
+        return connections.length === 2 && connections.every(({ healthy }) => healthy);
+      });
       for (const { name, path, ready, ...rest } of scheme === 'light' ? PAGES : IN_DARK) {
         await page.goto(ui.programs.url + path.replace('{tool}', items[0]?.id ?? ''));
         await page.locator(ready).first().waitFor();
