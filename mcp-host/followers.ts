@@ -92,7 +92,7 @@ export function createFollowers(options: HostOptions, parts: Parts): Followers {
       else if (event === 'tokens') await useTokens(data);
       else if (event === 'identity') await useIdentity(data);
       else if (event === 'beside') await beside.use(data);
-      else if (event === 'signed') await parts.signed.use(data);
+      else if (event === 'signed') parts.signed.use(data);
       else if (event === 'names') await names.use(data.names);
       else if (event === 'cancel') running.cancel(data.id);
       else if (event === 'decision') decisions.take(data);
@@ -109,7 +109,7 @@ export function createFollowers(options: HostOptions, parts: Parts): Followers {
 /** Takes the snapshots that the server sends, and writes them to disk. */
 function takeSnapshots(options: HostOptions, parts: Parts, saveVersion: SaveVersion): SnapshotTaker {
   const { log, file } = options;
-  const { load, serving, control, listener, acknowledge, disk } = parts;
+  const { load, serving, control, listener, acknowledge, disk, signed } = parts;
   return createSnapshotTaker({
     file,
     log,
@@ -122,7 +122,10 @@ function takeSnapshots(options: HostOptions, parts: Parts, saveVersion: SaveVers
       if (fresh) disk.stale = false;
       serving.swap(registry);
     },
-    save: (write) => saveVersion(write, false),
+    async save(write) {
+      // The signatures of a version arrive before it, and are written while it is loaded.
+      await Promise.all([saveVersion(write, false), signed.saved()]);
+    },
     acknowledge,
     askForAll() {
       disk.stale = true;

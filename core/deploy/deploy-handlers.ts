@@ -14,6 +14,7 @@ import { sideSnapshotsEvent } from './candidates/side-snapshots.ts';
 import { endCanary, lastCanary } from './candidates/stored-canaries.ts';
 import { runningCanary } from '#core/versions/deployment.ts';
 import { snapshotToServe } from './exposure.ts';
+import { publishStop } from './publish.ts';
 import { markSuperusers, pendingChanges, pendingState, pendingTotals } from './pending.ts';
 
 /** Deploys of one token that run or wait at the same time. */
@@ -75,7 +76,7 @@ export const deployHandlers: Pick<Handlers<DeployApp>, 'deploy.run' | 'deploy.st
           if (canary !== null) await endCanary(context, tx, canary, { status: 'aborted', reason: 'The server was stopped.' });
           return canary !== null;
         });
-        app.hosts.publish({ event: 'stop', data: {} });
+        publishStop(app);
         if (ended)
           await afterCommit(app, 'telling hosts of the canary', async () => app.hosts.publish(await sideSnapshotsEvent(app)));
         await signal(app, 'deployment');

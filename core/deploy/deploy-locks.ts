@@ -1,6 +1,6 @@
 import type { RequestContext } from '#core/context/context.ts';
 import type { Platform } from '#core/platform/platform.ts';
-import { refuseAbandoned } from '#core/lib/abandoned.ts';
+import { refuseAbandoned, throwIfAbandoned } from '#core/lib/abandoned.ts';
 import type { TurnRequest } from '#core/store/store.ts';
 import type { TurnLock } from '#core/store/turns.ts';
 
@@ -33,6 +33,9 @@ const toRequest = ({ waits }: Platform, { actor, signal }: Requester): Omit<Turn
   signal,
 });
 
+/** A client that disconnects within this time before its work begins may find it done. */
+const CHECKED_MS = 20;
+
 function inTurn<T>(
   app: Platform,
   lock: TurnLock,
@@ -42,7 +45,9 @@ function inTurn<T>(
 ): Promise<T> {
   const started = performance.now();
   const begin = async () => {
-    await refuseAbandoned(signal);
+    // Without a wait the request was checked a moment ago.
+    if (performance.now() - started < CHECKED_MS) throwIfAbandoned(signal);
+    else await refuseAbandoned(signal);
     return work();
   };
   return lock(() => {

@@ -3,7 +3,7 @@ import type { WithGenerated } from '#core/deploy/generated.ts';
 import type { WithHosts } from '#core/hosts/host-registry.ts';
 import { type WithSnapshots, readSnapshot, type StoredSnapshot, textsOf } from '#core/versions/stored-snapshots.ts';
 import { deltaBetween } from '#snapshots/format/tree.ts';
-import { wasDeployed } from '#core/versions/deployment.ts';
+import { stateOf, wasDeployed } from '#core/versions/deployment.ts';
 import { snapshotToServe } from './exposure.ts';
 import type { HostEvent, SnapshotEvent } from '#core/contract/deploy/control.ts';
 import { gte } from 'drizzle-orm';
@@ -127,6 +127,13 @@ export async function publishSnapshot(
     for (const have of more) events.set(have, await snapshotEvent(app, snapshot, have));
   }
   app.hosts.publish((have) => events.get(have) ?? { event: 'ping', data: {} });
+  app.hosts.sent = stateOf({ desired: 'running', active_version: snapshot.version });
+}
+
+/** Sends to every host of this server that it is to stop serving. */
+export function publishStop({ hosts }: WithHosts): void {
+  hosts.publish({ event: 'stop', data: {} });
+  hosts.sent = null;
 }
 
 /** The event for a host that connects. */

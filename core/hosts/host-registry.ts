@@ -55,6 +55,8 @@ export interface HostRegistry {
   settled(): Promise<void>;
   /** Updates the hosts of all servers from the database, including those of this server. */
   learn(hosts: readonly SharedHost[]): void;
+  /** The state of the deployment that the hosts of this server were sent last, in the form of `stateOf`. Null: none, or not known. */
+  sent: string | null;
   /** The connections of this server, by host. */
   local(): ReadonlyMap<string, LocalHost>;
 }
@@ -112,6 +114,7 @@ class KnownHosts implements HostRegistry {
   #complete_since: number;
   readonly #lists = createConfirmedLists(() => this.#all().keys());
   readonly sendList = createLock();
+  sent: string | null = null;
 
   constructor(clock: () => Date, ticks: () => number) {
     this.#clock = clock;

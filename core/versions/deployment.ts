@@ -21,6 +21,10 @@ export async function readDeployment(app: Platform, tx: Db = app.store.db): Prom
   return rows[0] ?? NEVER;
 }
 
+/** Compared with what hosts were sent last. */
+export const stateOf = ({ desired, active_version }: Pick<Deployment, 'desired' | 'active_version'>): string =>
+  `${desired}:${active_version}`;
+
 /** What a deploy has to know before it changes what is served. */
 export interface SwitchState extends Deployment {
   /** Number of the newest version, or 0. */

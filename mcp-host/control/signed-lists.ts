@@ -8,8 +8,10 @@ import { isMembers } from '#mcp-host/protocol/messages.ts';
 export interface SignedLists {
   /** Loads them from disk, unless the server has already sent some. */
   load(): Promise<void>;
-  /** Resolves after the first attempt to save them. */
-  use(news: SignedListsEvent): Promise<void>;
+  /** Uses them at once, and saves them in the background. */
+  use(news: SignedListsEvent): void;
+  /** Resolves after the first attempt to save the latest ones. */
+  saved(): Promise<void>;
   /** Null: there is none. */
   find(list: string, snapshot: { readonly snapshot_version: number; readonly checksum: string }): SignedList | null;
   keys(): SignedListsEvent['keys'];
@@ -27,6 +29,7 @@ export function createSignedLists(file: ListFile<SignedListsEvent>, copies: Pick
   let latest: SignedListsEvent | null = null;
   /** Those before: signatures arrive before the version that they are about, and until then the older one is served. */
   let earlier: SignedListsEvent | null = null;
+  let saving: Promise<void> = Promise.resolve();
   return {
     async load() {
       try {
@@ -39,8 +42,9 @@ export function createSignedLists(file: ListFile<SignedListsEvent>, copies: Pick
     use(news) {
       earlier = latest;
       latest = news;
-      return copies.save(COPY, () => file.write(news));
+      saving = copies.save(COPY, () => file.write(news));
     },
+    saved: () => saving,
     find(list, { snapshot_version, checksum }) {
       const fits = (one: SignedList) =>
         one.list === list && one.snapshot_version === snapshot_version && one.checksum === checksum;

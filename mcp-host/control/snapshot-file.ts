@@ -124,6 +124,7 @@ export function snapshotFile(path: string): SnapshotFile {
       };
     },
     async setStopped(stopped) {
+      if (!stopped && !(await exists(`${path}.stopped`))) return;
       if (stopped) await writeFileDurable(`${path}.stopped`, '');
       else await rm(`${path}.stopped`, { force: true });
       await syncFolder(path);

@@ -25,22 +25,35 @@ export interface SigningKey {
 }
 
 /** Public keys in the form of a JWKS: the current one, the next one, and recently retired ones. */
-export async function publishedKeys(app: Platform): Promise<JWK[]> {
-  const { definition_keys } = app.store.tables;
-  const rows = await app.store.db
-    .select()
-    .from(definition_keys)
-    .orderBy(asc(definition_keys.created_at), asc(definition_keys.kid));
-  return rows.map(({ public_key }) => public_key);
+export const publishedKeys = async (app: Platform): Promise<readonly JWK[]> => publicOf(await readRows(app));
+
+export interface DefinitionKeys {
+  /** Null: there is none yet, as before the first rotation. */
+  readonly current: SigningKey | null;
+  /** As `publishedKeys`. */
+  readonly published: readonly JWK[];
 }
 
-/** Null: there is none yet, as before the first rotation, or SVC_ENCRYPTION_KEY does not open it. */
-export async function currentKey(app: Platform): Promise<SigningKey | null> {
-  const row = await currentRow(app, app.store.db);
-  if (row === undefined || row.private_key === null) return null;
-  const jwk = JSON.parse(app.keyring.open(row.private_key.$sealed, pathOf(row.kid))) as JWK;
+/** @param opened the signing key that was opened last: it is opened again only when another one signs. */
+export async function readKeys(app: Platform, opened: SigningKey | null = null): Promise<DefinitionKeys> {
+  const rows = await readRows(app);
+  const row = rows.find(({ state }) => state === 'current');
+  const current = row === undefined ? null : row.kid === opened?.kid ? opened : await openKey(app, row);
+  return { current, published: publicOf(rows) };
+}
+
+const publicOf = (rows: readonly KeyRow[]): JWK[] => rows.map(({ public_key }) => public_key);
+
+function readRows({ store }: Platform): Promise<KeyRow[]> {
+  const { definition_keys: table } = store.tables;
+  return store.db.select().from(table).orderBy(asc(table.created_at), asc(table.kid));
+}
+
+async function openKey({ keyring }: Platform, { kid, private_key }: KeyRow): Promise<SigningKey | null> {
+  if (private_key === null) return null;
+  const jwk = JSON.parse(keyring.open(private_key.$sealed, pathOf(kid))) as JWK;
   const key = await importJWK(jwk, SIGNATURE_ALGORITHM);
-  return key instanceof Uint8Array ? null : { kid: row.kid, key };
+  return key instanceof Uint8Array ? null : { kid, key };
 }
 
 /**

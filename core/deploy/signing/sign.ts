@@ -26,7 +26,7 @@ import type { FrozenPrompt, FrozenResource, FrozenTool, FrozenToolset } from '#s
 import { merkleRoot } from '#snapshots/format/merkle.ts';
 import { servedListing } from '#snapshots/format/served-listing.ts';
 import { holdsOf, ofPrompt, ofResource, ofTool, type Selectable } from '#snapshots/format/toolsets.ts';
-import { currentKey, publishedKeys, rotateDefinitionKeys, type SigningKey } from './keys.ts';
+import { readKeys, rotateDefinitionKeys, type SigningKey } from './keys.ts';
 
 const DAY_MS = 24 * 3_600_000;
 /** Signatures are renewed after this time, so that a host never has one that is about to expire. */
@@ -50,19 +50,21 @@ export interface WithSigning {
     definitions: ReadonlyMap<string, Definition>;
     /** Toolsets, by hash. */
     toolsets: ReadonlyMap<string, FrozenToolset>;
+    /** The key that signed last. */
+    key: SigningKey | null;
     readonly lock: <T>(work: () => Promise<T>) => Promise<T>;
   };
 }
 
 export const createSigning = (): WithSigning => ({
-  signing: { signed: new Map(), definitions: new Map(), toolsets: new Map(), lock: createLock() },
+  signing: { signed: new Map(), definitions: new Map(), toolsets: new Map(), key: null, lock: createLock() },
 });
 
 type SigningApp = Platform & WithSnapshots & WithSigning;
 
 /**
  * The signed lists of everything that hosts serve, as an event for them. Null: they could not be signed, and hosts serve without.
- * @param next a version that hosts will serve in a moment.
+ * @param next the version that was stored as the live one, and that hosts serve in a moment.
  */
 export async function signedListsEvent(app: SigningApp, next: StoredSnapshot | null = null): Promise<HostEvent | null> {
   return app.signing
@@ -103,7 +105,7 @@ interface Served {
 }
 
 async function signedLists(app: SigningApp, next: StoredSnapshot | null): Promise<SignedListsEvent> {
-  const key = await signingKey(app);
+  const { key, keys } = await signingKeys(app);
   const served = new Map(
     (await servedNow(app, next)).map((one) => [`${key.kid} ${one.snapshot.version} ${one.snapshot.checksum} ${one.list}`, one]),
   );
@@ -113,8 +115,8 @@ async function signedLists(app: SigningApp, next: StoredSnapshot | null): Promis
     const known = app.signing.signed.get(name);
     signed.set(name, known?.every((list) => isFresh(app, list)) ? known : await signServed(app, key, one, facts));
   }
-  Object.assign(app.signing, { signed, ...(facts.definitions.size + facts.toolsets.size > 0 && facts) });
-  return { keys: await publishedKeys(app), lists: [...signed.values()].flat() };
+  Object.assign(app.signing, { signed, key, ...(facts.definitions.size + facts.toolsets.size > 0 && facts) });
+  return { keys, lists: [...signed.values()].flat() };
 }
 
 const isFresh = (app: Platform, { issued_at }: SignedList): boolean => Date.parse(issued_at) + RENEW_MS > app.clock().getTime();
@@ -144,23 +146,24 @@ async function signServed(
   return signed;
 }
 
-async function signingKey(app: Platform): Promise<SigningKey> {
-  const known = await currentKey(app);
-  if (known !== null) return known;
-  await rotateDefinitionKeys(app);
-  const key = await currentKey(app);
-  if (key === null) throw new Error('the signing key is being created by another server');
-  return key;
+/** The key that signs, and those that are published. Creates them for a new installation. */
+async function signingKeys(app: SigningApp): Promise<Pick<SignedListsEvent, 'keys'> & { readonly key: SigningKey }> {
+  const read = () => readKeys(app, app.signing.key);
+  const found = await read();
+  if (found.current === null) await rotateDefinitionKeys(app);
+  const { current, published } = found.current === null ? await read() : found;
+  if (current === null) throw new Error('the signing key is being created by another server');
+  return { key: current, keys: published };
 }
 
 /** What hosts serve: the live version, the candidates at addresses, and that of a canary at those of the live version. */
 async function servedNow(app: SigningApp, next: StoredSnapshot | null): Promise<Served[]> {
   const found: Served[] = [];
-  const live = await activeSnapshot(app);
+  const live = next ?? (await activeSnapshot(app));
   if (live !== null) found.push({ snapshot: live, list: '', with_toolsets: true });
-  if (next !== null && next.version !== live?.version) found.push({ snapshot: next, list: '', with_toolsets: true });
-  const canary = await runningCanary(app);
-  for (const { id, digest } of await candidateHeads(app)) {
+  const candidates = await candidateHeads(app);
+  const canary = candidates.length === 0 ? null : await runningCanary(app);
+  for (const { id, digest } of candidates) {
     const is_canary = canary?.candidate_id === id;
     const snapshot = digest !== null || is_canary ? await readCandidate(app, id) : null;
     if (snapshot === null) continue;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { currentKey, OVERLAP_MS, publishedKeys, rotateDefinitionKeys, ROTATE_MS } from '#core/deploy/signing/keys.ts';
+import { OVERLAP_MS, publishedKeys, readKeys, rotateDefinitionKeys, ROTATE_MS } from '#core/deploy/signing/keys.ts';
 import { keepSigning } from '#core/deploy/signing/sign.ts';
 import type { Stage } from '#test/server/deploy/candidate-support.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
@@ -137,11 +137,11 @@ describe('the keys', () => {
     expect(await states()).toEqual(['current', 'next']);
     expect(await rotateDefinitionKeys(t.app)).toBe(false);
     const next = (await rows()).find(({ state }) => state === 'next')!.kid;
-    const old = (await currentKey(t.app))!.kid;
+    const old = (await readKeys(t.app)).current!.kid;
     t.advance(ROTATE_MS);
     expect(await rotateDefinitionKeys(t.app)).toBe(true);
     expect(await states()).toEqual(['current', 'next', 'retired']);
-    expect((await currentKey(t.app))?.kid).toBe(next);
+    expect((await readKeys(t.app)).current?.kid).toBe(next);
     const retired = (await rows()).find(({ kid }) => kid === old);
     expect(retired).toMatchObject({ state: 'retired', private_key: null });
     t.advance(OVERLAP_MS);
@@ -175,7 +175,7 @@ if (reachable.postgres)
       await until(async () => (await publishedKeys(servers[0]!.app)).length > 0);
       for (const stop of stops) stop();
       await Promise.all(servers.map(({ app }) => rotateDefinitionKeys(app)));
-      const kids = await Promise.all(servers.map(async ({ app }) => (await currentKey(app))?.kid));
+      const kids = await Promise.all(servers.map(async ({ app }) => (await readKeys(app)).current?.kid));
       expect(kids[0]).toBeDefined();
       expect(kids[1]).toBe(kids[0]);
       expect(await publishedKeys(servers[1]!.app)).toHaveLength(2);
