@@ -7,6 +7,7 @@ import { stateOf, wasDeployed } from '#core/versions/deployment.ts';
 import { snapshotToServe } from './exposure.ts';
 import type { HostEvent, SnapshotEvent } from '#core/contract/deploy/control.ts';
 import { gte } from 'drizzle-orm';
+import { turnsOfEventLoop } from '#core/lib/event-loop.ts';
 import { afterCommit } from '#core/platform/after-commit.ts';
 import { type GateFinding, isNetworkHost, type Receipt } from '#core/contract/deploy/deploy.ts';
 import { signal } from '#core/platform/signals.ts';
@@ -114,6 +115,9 @@ async function baseOf(app: Platform & WithSnapshots, have: string | null): Promi
   return base?.checksum === checksum ? base : null;
 }
 
+/** A stream takes the second event in the turn after the first one. */
+const TURNS_TO_SEND = 2;
+
 /** Sends a snapshot to every host of this server. */
 export async function publishSnapshot(
   app: Platform & WithHosts & WithSnapshots & WithSigning,
@@ -127,6 +131,7 @@ export async function publishSnapshot(
     for (const have of more) events.set(have, await snapshotEvent(app, snapshot, have));
   }
   app.hosts.publish((have) => events.get(have) ?? { event: 'ping', data: {} });
+  await turnsOfEventLoop(TURNS_TO_SEND);
   app.hosts.sent = stateOf({ desired: 'running', active_version: snapshot.version });
 }
 

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { turnsOfEventLoop } from './event-loop.ts';
 import { AppError } from '#core/errors.ts';
 
 /** Throws `cancelled` if the client has disconnected. */
@@ -7,12 +7,12 @@ export function throwIfAbandoned(signal: AbortSignal | undefined): void {
     throw new AppError('cancelled', 'The client disconnected before its request was carried out, so nothing was changed.');
 }
 
-/** Turns of the event loop. A program that was paused knows after the second one that a client has disconnected. */
+/** A program that was paused knows after the second one that a client has disconnected. */
 const TURNS = 3;
 
 /** The same, after the events of sockets. */
 export async function refuseAbandoned(signal: AbortSignal | undefined): Promise<void> {
   if (signal === undefined) return;
-  for (let turn = 0; turn < TURNS; turn++) await nextTurn();
+  await turnsOfEventLoop(TURNS);
   throwIfAbandoned(signal);
 }
