@@ -7,7 +7,7 @@ import { stateOf, wasDeployed } from '#core/versions/deployment.ts';
 import { snapshotToServe } from './exposure.ts';
 import type { HostEvent, SnapshotEvent } from '#core/contract/deploy/control.ts';
 import { gte } from 'drizzle-orm';
-import { turnsOfEventLoop } from '#core/lib/event-loop.ts';
+import { turnsOfEventLoop } from '#core/lib/slices.ts';
 import { afterCommit } from '#core/platform/after-commit.ts';
 import { type GateFinding, isNetworkHost, type Receipt } from '#core/contract/deploy/deploy.ts';
 import { signal } from '#core/platform/signals.ts';

@@ -1,4 +1,4 @@
-import { turnsOfEventLoop } from './event-loop.ts';
+import { turnsOfEventLoop } from './slices.ts';
 import { AppError } from '#core/errors.ts';
 
 /** Throws `cancelled` if the client has disconnected. */

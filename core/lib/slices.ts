@@ -1,3 +1,5 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
 /** Maximum milliseconds of a slice: other requests do not notice the delay. */
 const SLICE_MS = 10;
 
@@ -12,6 +14,11 @@ export function createSlices(slice_ms = SLICE_MS): () => Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
     begun = performance.now();
   };
+}
+
+/** Lets what has arrived at sockets be handled, and what was sent be written. Awaiting an embedded database does not, as it answers at once. */
+export async function turnsOfEventLoop(turns: number): Promise<void> {
+  for (let turn = 0; turn < turns; turn++) await nextTurn();
 }
 
 /** Background work runs for `after_ms` milliseconds, then pauses for `for_ms`. */

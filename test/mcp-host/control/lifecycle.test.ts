@@ -273,6 +273,24 @@ describe('stop', () => {
   });
 });
 
+test('a version is served while its signatures are written, and acknowledged after that', async () => {
+  const written = Promise.withResolvers<void>();
+  await host.stop();
+  use(
+    await testHost(folder.directory, control.url, {
+      signed: { read: () => Promise.resolve(null), write: () => written.promise },
+    }),
+  );
+  await until(async () => (await host.health()).control.connected);
+  control.send('signed', { keys: [], lists: [] });
+  const acknowledged = control.deploy(versioned(2, connectionOf({})));
+  await until(async () => (await host.health()).snapshot_version === 2);
+  await Bun.sleep(50);
+  expect(control.acks).toEqual([]);
+  written.resolve();
+  expect(await acknowledged).toMatchObject({ version: 2, ok: true });
+});
+
 describe('without the server', () => {
   test('the host serves on, and starts from its disk', async () => {
     const connection = connectionOf({});

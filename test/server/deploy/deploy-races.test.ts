@@ -7,6 +7,7 @@ import { WAITS } from '#core/platform/platform.ts';
 import type { ControlPlane } from '#core/control-plane/control-plane.ts';
 import { run } from '#core/control-plane/run.ts';
 import { systemRequest } from '#core/context/context.ts';
+import { writeDeployment } from '#core/versions/deployment.ts';
 import { followDeployments } from '#core/deploy/deployment-follow.ts';
 import { type TestApp, testApp } from '#test/support/app.ts';
 import { reachable, testDatabase } from '#test/support/databases.ts';
@@ -68,6 +69,24 @@ test('a host that refuses a snapshot is named with its reason, at once', async (
   const { body } = await t.send('deploy.run');
   expect(body['hosts']).toMatchObject([{ id: 'h1', error: 'The disk is full.' }]);
   expect(String(body['warnings'])).toContain('rejected the snapshot: The disk is full.');
+});
+
+test('a version is sent once, and again after a stop that ended elsewhere', async () => {
+  const heard: string[] = [];
+  connectHost(t.app, 'h1', (event) => ['snapshot', 'stop'].includes(event) && heard.push(event));
+  await tool();
+  await t.send('deploy.run');
+  let end = followDeployments(t.app, 5);
+  await Bun.sleep(50);
+  end();
+  expect(heard).toEqual(['snapshot']);
+  await t.request('POST', '/api/v1/deploy/stop', { body: {} });
+  // As another server that starts it again before this one looks.
+  await t.app.store.write((tx) => writeDeployment(t.app, tx, { desired: 'running' }));
+  end = followDeployments(t.app, 5);
+  await until(() => heard.length > 2);
+  end();
+  expect(heard).toEqual(['snapshot', 'stop', 'snapshot']);
 });
 
 test('changes of the same tool at the same moment without a version all win in turn', async () => {
