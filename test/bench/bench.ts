@@ -4,7 +4,7 @@ import { measureBeside, measureGuards } from './beside.ts';
 import { measureCallers } from './callers.ts';
 import { measureCalls } from './calls.ts';
 import { measureLists } from './lists.ts';
-import { busyMeter, describeMachine } from './machine.ts';
+import { sharesMeter, describeMachine } from './machine.ts';
 import { startOurs } from './ours.ts';
 import { findPeers, startPeer } from './peers.ts';
 import { measureRegistry } from './registry.ts';
@@ -43,15 +43,22 @@ const peers =
   missing === null && ['calls', 'beside', 'lists'].some((part) => chosen.includes(part)) ? await findPeers(say) : null;
 if (peers === null) notes.push('', 'Without the other servers: they could not be fetched, or were not asked for.');
 if (quick) notes.push('', 'A quick run: few and short rounds, for a look and not for the record.');
-const busy = busyMeter();
+const percent = (share: number): string => `${(share * 100).toFixed(0)} %`;
+const shares = sharesMeter();
 await Bun.sleep(2_000);
-notes.push('', `Before the run began, ${(busy() * 100).toFixed(0)} % of the machine was busy with other work.`);
+notes.push('', `Before the run began, ${percent(shares().busy)} of the machine was busy with other work.`);
+/** While something was measured. */
+const stolen: string[] = [];
+const noteStolen = (what: string): void => void stolen.push(`${percent(shares().stolen)} during ${what}`);
 
 const database = await createDatabase(SIZE.rows);
 say(`The database is ready: ${SIZE.rows} rows.`);
 try {
   const options = { rounds: SIZE.rounds, seconds: SIZE.seconds, say };
-  if (missing === null && (wants('calls') || wants('beside'))) await measureTargets(options);
+  if (missing === null && (wants('calls') || wants('beside'))) {
+    await measureTargets(options);
+    noteStolen('calls');
+  }
   if (missing === null && wants('lists')) {
     sections.push(await measureLists(database, { peers, seconds: SIZE.seconds, sizes: SIZE.sizes, say }));
   }
@@ -64,6 +71,8 @@ try {
 } finally {
   await database.drop();
 }
+noteStolen('the rest');
+notes.push('', `Other machines on the same hardware took of the processors' time: ${stolen.join(', ')}.`);
 const text = render(describeMachine(database.version), notes, sections);
 writeFileSync(out, text);
 process.stdout.write(text);

@@ -5,7 +5,7 @@ import { callTool, connectionOf, controlServer, keyring, parameterOf, snapshotOf
 import { toolsetOf } from '#test/mcp-host/toolsets/toolsets-support.ts';
 import { testDatabase } from '#test/support/databases.ts';
 import { until } from '#test/support/until.ts';
-import { busyMeter } from './machine.ts';
+import { sharesMeter } from './machine.ts';
 
 /**
  * `bun test/bench/downloads.ts [rows]`: a whole result leaves as a file while 16 callers go on. Says how fast it leaves, how much
@@ -104,9 +104,10 @@ const line = (name: string, times: readonly number[]): string =>
   `${name}: ${times.length} calls, p50 ${percentile(times, 0.5).toFixed(1)} ms, p99 ${percentile(times, 0.99).toFixed(1)} ms`;
 try {
   await callWhile(Bun.sleep(5_000));
-  const busy = busyMeter();
+  const shares = sharesMeter();
   const alone = await callWhile(Bun.sleep(ALONE_S * 1_000));
-  say(`machine ${(busy() * 100).toFixed(0)} % busy during the calls alone`);
+  const { busy, stolen } = shares();
+  say(`machine ${(busy * 100).toFixed(0)} % busy during the calls alone, ${(stolen * 100).toFixed(0)} % taken by other machines`);
   say(line('alone', alone));
   const before = rss();
   const quiet = await download();

@@ -78,19 +78,26 @@ function commandOf(pid: number): string {
   }
 }
 
-/** Share of the machine's processors that was busy between two calls. */
-export function busyMeter(): () => number {
+/** Shares of the processors' time between two calls. */
+export interface Shares {
+  readonly busy: number;
+  /** Taken by other machines on the same hardware while this one had work (`steal` in `man 5 proc`). */
+  readonly stolen: number;
+}
+
+export function sharesMeter(): () => Shares {
   const read = () => {
     const [, ...fields] = readFileSync('/proc/stat', 'utf8').split('\n', 1)[0]!.trim().split(/\s+/);
     const ticks = fields.map(Number);
-    return { all: ticks.reduce((sum, n) => sum + n, 0), idle: (ticks[3] ?? 0) + (ticks[4] ?? 0) };
+    return { all: ticks.reduce((sum, n) => sum + n, 0), idle: (ticks[3] ?? 0) + (ticks[4] ?? 0), stolen: ticks[7] ?? 0 };
   };
   let before = read();
   return () => {
     const now = read();
-    const busy = 1 - (now.idle - before.idle) / Math.max(1, now.all - before.all);
+    const all = Math.max(1, now.all - before.all);
+    const shares = { busy: 1 - (now.idle - before.idle) / all, stolen: (now.stolen - before.stolen) / all };
     before = now;
-    return busy;
+    return shares;
   };
 }
 
